@@ -108,7 +108,8 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
   first_positions_ = first_positions_of(w, random);
   given_positions_.resize(static_cast<std::size_t>(count_ * call_positions_bytes()));
   positions_ = DeviceBytes(device_, std::ssize(given_positions_), "the positions");
-  moving_ = {first_positions_.data(), nullptr, tokens_, w.cold, w.position_dtype == Dtype::i64};
+  moving_ = {first_positions_.data(), nullptr, tokens_, w.cold, w.position_dtype == Dtype::i64,
+             position_window_of(w)};
   const std::vector<std::int64_t> wide(first_positions_.begin(),
                                        first_positions_.begin() + tokens_);
   wide_positions_ = DeviceBytes(device_, tokens_ * 8, "the positions");

@@ -9,13 +9,14 @@
 namespace ropewalk::bench {
 
 /// What the next call gets follows from the last: each position is one further, round a window of
-/// position_window rows, which stay in the cache. A cold workload has positions of its own in each
-/// call. A small value: the timed loop works on a copy in registers.
+/// `window` rows. A cold workload has positions of its own in each call. A small value: the
+/// timed loop works on a copy in registers.
 struct MovingPositions {
   const std::int32_t* first;  ///< before the first step; of a cold workload those of all calls
   void* read;                 ///< where the kernel reads them, as int32 or int64
   std::int64_t tokens;        ///< of the whole batch
   bool is_cold, is_wide;
+  std::int32_t window;  ///< a power of two
   std::int32_t step = 0;
   std::int64_t at = 0;  ///< in `first`, of a cold workload
 
@@ -53,7 +54,7 @@ struct MovingPositions {
     if (is_cold)
       at = around(at + calls * tokens, cold_position_count);
     else
-      step = static_cast<std::int32_t>(around(step + calls, position_window));
+      step = static_cast<std::int32_t>((step + calls) & (window - 1));
   }
   template <class Use>
   void with_read(Use&& use) const {

@@ -183,8 +183,8 @@ void WorkloadData::fill_positions(std::uint64_t& random) {
   const Workload& w = workload_;
   first_positions_ = first_positions_of(w, random);
   positions_ = AlignedBytes(position_bytes(w, tokens_));
-  moving_ = {first_positions_.data(), positions_.data(), tokens_, w.cold,
-             w.position_dtype == Dtype::i64};
+  moving_ = {first_positions_.data(),        positions_.data(),    tokens_, w.cold,
+             w.position_dtype == Dtype::i64, position_window_of(w)};
   moving_.write();
 }
 

@@ -1,8 +1,8 @@
 // The memory of one workload: tensors, tables and positions, shared by every cell that is timed on
 // it.
 //
-// Each workload has one set of buffers. The smallest stay in L1 from call to call. So do the table
-// rows of a workload that is not cold.
+// Each workload has one set of buffers. The smallest stay in L1 from call to call. Of the
+// table each call takes other rows.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -69,16 +69,13 @@ inline std::int64_t traffic_bytes(const Workload& w, bool reads_table) {
   return saturating_sum({ceiling_traffic_bytes(w), table, position_bytes(w, tokens)});
 }
 
-/// Distinct bytes that calls touch again and again; they must fit a cache to stay there. Table rows
-/// that batch rows share (consecutive positions) count once. Scattered rows count as all different,
-/// each as often as positions move on; those of a cold workload as those of one call.
+/// Distinct bytes that calls touch again and again; they must fit a cache to stay there. Of a table
+/// these are the rows of one call, as each call moves on. Rows that batch rows share (consecutive
+/// positions) count once, scattered rows as all different.
 inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
   const std::int64_t table_rows =
-      w.cold ? tokens
-      : w.scattered
-          ? std::min(saturating_product({tokens, position_window}), max_position_of(w) + 1)
-          : saturating_sum({w.tokens, position_window - 1});
+      w.cold || w.scattered ? std::min(tokens, max_position_of(w) + 1) : w.tokens;
   const std::int64_t table =
       reads_table ? saturating_product({table_rows, w.rotary_dim, table_element_bytes(w)}) : 0;
   return saturating_sum({ceiling_working_set_bytes(w), table, position_bytes(w, tokens)});

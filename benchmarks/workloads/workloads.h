@@ -53,8 +53,17 @@ inline void set_in_place(Workload& w, bool in_place) {
 /// Scattered positions are below this number, and their table has this many rows.
 inline constexpr std::int64_t scattered_position_count = 8192;
 /// While calls are timed, all positions of a workload that is not cold move on by one a call, round
-/// a window of this many.
-inline constexpr std::int32_t position_window = 16;
+/// a window of this many, a power of two. A kernel that keeps the angles of its last calls meets
+/// none of them again, unless it keeps 2 MiB: 4096 rows of 64 cos and 64 sin in f32, a table of its
+/// own.
+inline constexpr std::int32_t position_window = 4096;
+/// The window of 16-bit data in place. Forward and back in turn, rounding at so few positions soon
+/// settles; at more it changes the length of the data by up to 3 %, more than recheck may allow
+/// (docs/decisions/0025).
+inline constexpr std::int32_t narrow_position_window = 16;
+inline std::int32_t position_window_of(const Workload& w) {
+  return is_in_place(w) && data_type(w.dtype).bytes == 2 ? narrow_position_window : position_window;
+}
 /// The number of positions of a cold workload: 64 MiB of f32 tables for 128 rotated elements.
 inline constexpr std::int64_t cold_position_count = 131072;
 /// A workload that needs more memory than this is taken for a typing error.
@@ -104,7 +113,7 @@ inline std::int64_t max_position_of(const Workload& workload) {
   if (workload.cold) return cold_position_count - 1;
   const std::int64_t begins = workload.scattered ? scattered_position_count : workload.tokens;
   const std::int64_t room = std::numeric_limits<std::int64_t>::max() - position_window;
-  return std::min(begins, room) - 1 + position_window - 1;
+  return std::min(begins, room) - 1 + position_window_of(workload) - 1;
 }
 
 }  // namespace ropewalk::bench

@@ -16,7 +16,6 @@
 #include <system_error>
 
 #include "harness/process/exceptions.h"
-#include "harness/process/float_state.h"
 #include "harness/process/given_plugin.h"
 #include "harness/process/script_host.h"
 #include "kernels/api/cpu_features.h"
@@ -245,12 +244,8 @@ std::vector<LoadedKernel> in_tree_kernels() {
 
 void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& plugin,
                  std::uint32_t tolerated) {
-  // g++ -Ofast puts a constructor into a library that makes the processor flush subnormals. Other
-  // kernels, and the suite itself, must run without this mode.
-  const FloatState before = FloatState::now();
   try {
     open_plugin(kernels, plugin, tolerated);
-    before.restore();
   } catch (const std::exception& e) {
     throw std::runtime_error("plugin " + plugin + ": " + e.what());
   } catch (...) {

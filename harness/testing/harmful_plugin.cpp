@@ -49,6 +49,12 @@ void act(const std::string& what) {
   if (what == "leave_and_crash") leave_process(), std::raise(SIGSEGV);
   if (what == "load_once" && was_loaded_before()) std::_Exit(5);
   if (what == "change_directory") (void)!chdir("/");
+  if (what == "handle_interrupts") std::signal(SIGINT, [](int) {});
+  if (what == "set_variable") setenv("HOSTILE_VARIABLE", "1", 1);
+#if defined(__x86_64__)
+  if (what == "flush_subnormals") __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+  if (what == "round_up") __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x4000);
+#endif
 }
 
 void act_in(const std::string& place) {

@@ -13,7 +13,9 @@
 #include <memory>
 #include <set>
 
+#include "harness/process/float_state.h"
 #include "harness/process/time_limits.h"
+#include "harness/watch/process_state.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -106,12 +108,36 @@ void note_before_loading() {
   const std::vector<pid_t> own = threads_of("self");
   before = {own.begin(), own.end()};
   if (before.empty())
-    notes.unwatched = "not watched here: threads, as there is no /proc";
+    notes.remarks = "not watched here: threads, as there is no /proc";
   else if (before.size() > 1)
-    notes.unwatched = fmt::format(
+    notes.remarks = fmt::format(
         "not watched here: threads that apply begins and ends, and memory that it maps, as {} "
         "threads ran before any kernel was loaded",
         before.size());
+}
+
+// g++ before 13 links start-up code into a library of -ffast-math that makes the processor flush
+// subnormals. Threads are no change: libraries begin some, and note_loaded watches these.
+void watch_loading(const std::string& plugin, const std::function<void()>& load) {
+  constexpr std::uint32_t flushes = 0x8040;  // FTZ and DAZ of MXCSR
+  const ProcessState before;
+  const FloatState floats = FloatState::now();
+  load();
+  const FloatState now = FloatState::now();
+  floats.restore();
+  if (now != floats)
+    notes.remarks += fmt::format(
+        "\nplugin {}: loading it left the floating-point environment changed: {} became {}{}; its "
+        "kernels are called without this change",
+        plugin, floats.text(), now.text(),
+        (now.mxcsr & ~floats.mxcsr & flushes) == 0
+            ? ""
+            : " (subnormals count as 0, which start-up code of -ffast-math does)");
+  Deeds left = before.quick_changes(false);
+  left.add_all("", before.other_changes());
+  if (!left.empty())
+    notes.remarks += fmt::format("\nplugin {}: loading it {}; all its results are made with this",
+                                 plugin, left.beyond(0));
 }
 
 void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, int loader) {

@@ -1,10 +1,12 @@
 // Notes what ran before a plugin was loaded, and which threads and child processes the loading of
-// each plugin left running. A kernel answers only for those of its own plugin.
+// each plugin left running. A kernel answers only for those of its own plugin. Notes as well what
+// else the loading left changed in the process: no kernel answers for that, but the user is told.
 #pragma once
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,12 +39,18 @@ struct Loaded {
   };
   std::vector<Table> tables;
   std::vector<Task> tasks;
-  std::string unwatched;  ///< what this process cannot watch, in words; empty: nothing
+  /// What this process cannot watch, in words, or nothing; then lines about plugins whose loading
+  /// left the process changed.
+  std::string remarks;
 };
 const Loaded& loaded();
 
 /// Notes what runs before any plugin is loaded.
 void note_before_loading();
+
+/// Loads a plugin, and notes what that left changed. Puts the floating-point unit back, so that
+/// other kernels and the suite itself run without the change.
+void watch_loading(const std::string& plugin, const std::function<void()>& load);
 
 /// Notes the kernels from index `first` on as those of one loading, and what the loading left
 /// running. Waits up to 1 s until these tasks rest, since a pool of threads may spin at first.

@@ -122,8 +122,9 @@ class Worker {
   /// The CPU time of all that the process did so far, in seconds.
   double cpu_s() const { return cpu_time_s(running_); }
 
-  /// What the worker's process cannot watch, in words; empty: nothing.
-  const std::string& unwatched() const { return unwatched_; }
+  /// What the worker's process cannot watch and what loading a plugin changed in it, in words;
+  /// empty: nothing.
+  const std::string& remarks() const { return remarks_; }
 
   /// A worker with the same options and kernels. Its process starts when it is first needed.
   Worker another() const { return Worker(options_, kernels_); }
@@ -154,6 +155,7 @@ class Worker {
   pid_t running() const;
   void watch_output(posix_spawn_file_actions_t& actions);
   std::string load_failure();
+  void note_remarks(const std::string& text);
   double load_limit_s() const;
   std::string list_failure(std::size_t count);
   std::string changed_plugin(const std::vector<KernelFacts>& listed) const;
@@ -173,7 +175,7 @@ class Worker {
   WorkerOptions options_;
   std::vector<KernelFacts> kernels_;
   std::string cannot_start_;  // why the last start failed
-  std::string unwatched_;
+  std::string remarks_;
   SharedMemory memory_;
   pid_t pid_ = -1;      // the started process: the keeper, which ends the way the worker does
   pid_t running_ = -1;  // the process that runs kernels

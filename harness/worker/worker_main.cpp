@@ -298,10 +298,12 @@ std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
   const OwnFiles files;
   note_loaded(kernels, 0, 0);
   int loader = 0;
-  for (const auto& [plugin, tolerated] : arguments.plugins) {
+  for (const auto& given : arguments.plugins) {
+    const std::string& plugin = given.first;
     copy_text(control->now_running, plugin.c_str());
     const std::size_t first = kernels.size();
-    load_plugin(kernels, plugin, tolerated_by(tolerated).value_or(0));
+    const std::uint32_t tolerated = tolerated_by(given.second).value_or(0);
+    watch_loading(plugin, [&] { load_plugin(kernels, plugin, tolerated); });
     if (const std::string change = files.change(); !change.empty()) Wire::end_unheard(change);
     note_loaded(kernels, first, ++loader);
   }
@@ -392,7 +394,7 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
       break;
     } else if (command == Command::hello) {
       const auto count = static_cast<std::uint32_t>(kernels.size());
-      load_error.empty() ? wire.answer(Status::ok, loaded().unwatched, {.kernels = count})
+      load_error.empty() ? wire.answer(Status::ok, loaded().remarks, {.kernels = count})
                          : wire.answer(Status::failed, load_error);
     } else if (command == Command::time) {
       time_board(wire, timing, kernels, callers.device());

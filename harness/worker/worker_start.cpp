@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
+#include <sstream>
 #include <tuple>
 
 #include "base/printable.h"
@@ -204,10 +206,21 @@ std::string Worker::load_failure() {
     return blame(text, loading && how != Received::foreign && !alive);
   }
   if (reply.status != Status::ok) return printable(text_of(reply.text));
-  unwatched_ = printable(text_of(reply.text));
+  note_remarks(text_of(reply.text));
   if (reply.kernels == 0) return "the worker has no kernels: this build is broken";
   running_ = running();
   return list_failure(reply.kernels);
+}
+
+// What loading changed is also told here, once, as not every command prints rows that say it.
+void Worker::note_remarks(const std::string& text) {
+  static std::set<std::string> told;
+  std::istringstream lines(text);
+  std::vector<std::string> out(1);
+  for (std::getline(lines, out[0]); std::getline(lines, out.emplace_back());)
+    if (told.insert(out.back()).second) fmt::print(stderr, "ropewalk: {}\n", printable(out.back()));
+  std::erase(out, "");
+  remarks_ = printable(fmt::format("{}", fmt::join(out, "; ")));
 }
 
 std::string Worker::list_failure(std::size_t count) {

@@ -54,6 +54,32 @@ TEST_F(PluginFile, InPythonThatHangsIsToldAsAnImport) {
   EXPECT_EQ(script_load_limit_s, 120);
 }
 
+TEST(PluginLoading, TellsWhatItLeftChanged) {
+  const std::pair<const char*, const char*> faults[] = {
+    {"none", ""},
+    {"change_directory", "left the working directory changed: "},
+    {"handle_interrupts", "left SIGINT's handler changed; all its results are made with this"},
+    {"set_variable", "left the environment changed: HOSTILE_VARIABLE"},
+#if defined(__x86_64__)
+    {"flush_subnormals", "(subnormals count as 0, "},
+    {"round_up", "0x5f80, x87 0x037f; its kernels are called without this change"},
+#endif
+  };
+  for (const auto& [what, words] : faults) {
+    const Hostility set(what, "load");
+    testing::internal::CaptureStderr();
+    Worker first(options({hostile_plugin, plugin})), second(options({hostile_plugin, plugin}));
+    first.kernels(), second.kernels();
+    const std::string shown = testing::internal::GetCapturedStderr();
+    const std::string& told = second.remarks();
+    const auto at = told.find("plugin " + hostile_plugin + ": loading it left ");
+    EXPECT_EQ(at == told.npos, *words == 0) << what;
+    EXPECT_NE(told.find(words), told.npos) << told;
+    EXPECT_EQ(told.find("plugin " + plugin), told.npos) << "it changes nothing";
+    EXPECT_EQ(shown, *words == 0 ? "" : "ropewalk: " + told.substr(at) + "\n") << "once";
+  }
+}
+
 TEST_F(PluginFile, MayHaveAnyName) {
   const std::string file = (folder / "a \"b\" 'c' %20=d,.so").string();
   fs::copy_file(plugin, file);

@@ -146,7 +146,7 @@ class Combination {
   // What a reader of a PASS should know.
   std::string beside_a_pass(const VerdictRow& row, const PropertyRun& run) const {
     std::vector<std::string> out;
-    if (!subject_.worker.unwatched().empty()) out.push_back(subject_.worker.unwatched());
+    if (!subject_.worker.remarks().empty()) out.push_back(subject_.worker.remarks());
     if (subject_.facts.tolerated != 0)
       out.push_back(fmt::format("{} is tolerated what it does not declare: {}", row.kernel,
                                 exception_words(subject_.facts.tolerated, 0)));

@@ -51,7 +51,10 @@ TEST(Plugin, ThatChangesTheDirectoryHidesNoOther) {
   const Result r = ropewalk("list --plugin ./first.so --plugin second.so --kernel 'hostile*'",
                             "cd " + folder.string() + "; " + doing("change_directory", "load"));
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(r.err, "");
+  EXPECT_EQ(lines_in(r.err), 1) << "what loading changed is told once: " << r.err;
+  EXPECT_TRUE(
+      r.err.starts_with("ropewalk: plugin ./first.so: loading it left the working directory"))
+      << r.err;
 }
 
 TEST(Processes, AKilledCommandLeavesNone) {
