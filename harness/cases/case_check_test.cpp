@@ -119,12 +119,12 @@ TEST(CaseCheck, SizesAndWords) {
           {"q.in_place=1 k.heads=1 fused=1", "in place all or none"},
           {"one_buffer=1 k.in_place=1", "k: one_buffer and in_place exclude each other"},
           {"own_tables=1 own_sin=1", "exclude each other"},
-          {"callers=0", "callers must be 1 to 8"},
-          {"callers=9", "callers must be 1 to 8"},
+          {"callers=0", "callers must be 1 to 4"},
+          {"callers=5", "callers must be 1 to 4"},
           {"table_apart_pair=1", "table_apart_pair must be -1, or a pair below rotary_dim / 2 = 1"},
           {"apply=0", "apply=0 is for a call of a sequence"},
           {"outputs_kept=1 calls=2", "no call is before the first"},
-          {"calls=2 call.2.caller_states=two", "callers, their states, before and shift are those"},
+          {"calls=2 call.2.caller_states=two", "callers, before and shift are those"},
       },
       validation);
 }

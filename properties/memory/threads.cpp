@@ -25,7 +25,7 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "harness/cases/data.h"
@@ -43,34 +43,29 @@ constexpr std::uint32_t usual_callers = 4, rounds = 200;
 constexpr std::int64_t in_fresh_workers = -102;
 constexpr std::uint32_t few_rounds = 20;  // of a row of the array, of which there are many
 
-// The problem of the second state. What the kernel refuses to have changed stays.
-Case of_second_state(Subject& subject, Case c) {
-  const auto change = [&](void (*make)(Case&)) {
-    Case next = c;
-    make(next);
-    const Problem asked = make_problem(next, subject.oracle, SecondPositions::always_others);
-    if (ask_supports(subject, asked).kind == CallResult::Kind::ok) c = next;
-  };
-  if (c.caller_states != CallerStates::two_problems) return c;
-  change([](Case& next) { next.operation = reversed(next.operation); });
-  change([](Case& next) { next.attention_scale = scale_of(next) / 2; });
-  if (c.contract != ROPE_CONTRACT_TABLE)
-    change([](Case& next) {
-      next.inv_freq = frequencies_of(next);
-      for (double& f : next.inv_freq) f /= 2;
-    });
-  return c;
+// The problem of the second state of two problems. What the kernel refuses to have changed stays.
+Problem of_second_state(Subject& subject, Problem problem) {
+  constexpr void (*changes[])(Case&) = {[](Case& c) { c.operation = reversed(c.operation); },
+                                        [](Case& c) { c.attention_scale = scale_of(c) / 2; },
+                                        [](Case& c) {
+                                          c.inv_freq = frequencies_of(c);
+                                          for (double& f : c.inv_freq) f /= 2;
+                                        }};
+  for (const auto change : changes) {
+    Case c = problem.source;
+    change(c);
+    Problem other = make_problem(c, subject.oracle, SecondPositions::always_others);
+    if (ask_supports(subject, other).kind == CallResult::Kind::ok) problem = std::move(other);
+  }
+  return problem;
 }
 
 Finding call_together(Subject& subject, const Problem& problem, std::uint32_t rounds_wanted) {
   const Case& c = problem.source;
   std::vector<PreparedState> states{{&problem}};
-  std::optional<Problem> second;
-  if (c.caller_states != CallerStates::one) {
-    second =
-        make_problem(of_second_state(subject, c), subject.oracle, SecondPositions::always_others);
-    states.push_back({&*second, 1});
-  }
+  const bool differ = c.caller_states == CallerStates::two_problems;
+  const Problem second = differ ? of_second_state(subject, problem) : problem;
+  if (c.caller_states != CallerStates::one) states.push_back({&second, 1});
   Execution execution;
   Outputs none;
   const auto made = [&](std::uint32_t steps) {
@@ -175,7 +170,9 @@ bool applies(const Offer& offer) {
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   const Case narrow = with(offer.base, offer, {.from = 3});
-  const auto add = [&](Case c, std::int64_t shift, std::int64_t tokens, std::int64_t heads) {
+  const auto add = [&](Case c, std::int64_t shift, std::int64_t tokens, std::int64_t heads,
+                       CallerStates states = CallerStates::one) {
+    c.caller_states = states;
     c = with(c, offer, {.tokens = tokens, .heads = heads});
     if (offer.head_major && c.batch > 1 && shift == 1)
       for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
@@ -184,33 +181,27 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   };
   // Short calls of a few microseconds, so there are many.
   add(narrow, 0, 7, 3);
+  add(narrow, 1, 7, 3, CallerStates::two);
   const Case part = with(narrow, offer, {.window = offer.any_size});
   add(part, 1, 7, 3);
   // Long calls, which overlap in their middle. They have a base that no case had before, and heads
   // that fill vectors.
   Case wide = with(widened(narrow, offer), offer, {.second = true});
   wide.rope_theta = 31337;
-  add(wide, 0, 32, 4);
+  add(wide, 0, 32, 4, CallerStates::two_problems);
   add(with(wide, offer, {.backward = true, .scale = 1.5}), 1, 32, 4);
   // Calls with many rows or heads, in place, or from a decode loop.
   Case rows = with(narrow, offer, {.batch = 3, .in_place = true});
   add(rows, 0, 9, 8);
   rows = with(rows, offer, {.i64 = true, .by_token = true});
   add(rows, 1, 9, 8);
-  // Of two states, short calls and long ones.
-  const auto of = [](Case c, CallerStates states) {
-    c.caller_states = states;
-    return c;
-  };
-  add(of(narrow, CallerStates::two), 0, 7, 3);
-  add(of(wide, CallerStates::two_problems), 1, 32, 4);
   const bool decodes = offer.tokens || wide.tokens == 1;
   if (decodes) add(wide, 0, 1, 8);
   if (decodes && offer.batch) add(with(wide, offer, {.batch = 4}), 0, 1, 8);
   // In fresh workers.
   add(narrow, in_fresh_workers, 7, 3);
   if (narrow.dtype == Dtype::f32)
-    add(of(narrow, CallerStates::two_problems), in_fresh_workers - 1, 7, 3);
+    add(narrow, in_fresh_workers - 1, 7, 3, CallerStates::two_problems);
   const std::vector<Case> large = at_size(offer, profile);
   // In smoke every other one, as each takes 0.1 s: a long prompt in place, and many rows backward.
   const std::size_t step = profile == Profile::smoke ? 2 : 1;

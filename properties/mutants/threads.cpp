@@ -1,6 +1,6 @@
 // Kernels that break their promise of ROPE_THREAD_SAFE: each is right while only one call at a time
-// is made. Kernels that share a large call out wrongly. Also correct kernels: one with memory of
-// its own for every thread, one that shares large calls out.
+// is made. One that shares large calls out wrongly. Also correct kernels: one with memory of
+// its own for every thread, one that shares calls out.
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -171,15 +171,20 @@ KernelInfo scratch_in_state_info() {
 }
 const RegisteredKernel scratch_in_state{scratch_in_state_info()};
 
+template <class State>
+KernelInfo with_state(KernelInfo info) {
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    *state = new (std::nothrow) State();
+    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+  };
+  info.release = [](void* state) { delete static_cast<State*>(state); };
+  return info;
+}
+
 // A lock in the state guards what belongs to the process: right with one state, wrong with two.
 template <class Hooks>
 KernelInfo locked_by_state(const char* name) {
-  KernelInfo info = promised<Hooks>(name);
-  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
-    *state = new (std::nothrow) std::mutex;
-    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
-  };
-  info.release = [](void* state) { delete static_cast<std::mutex*>(state); };
+  KernelInfo info = with_state<std::mutex>(promised<Hooks>(name));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     const std::lock_guard lock(*static_cast<std::mutex*>(state));
     return apply<Hooks>(p, o, nullptr);
@@ -238,83 +243,43 @@ struct ThreadScratch : Correct {
 };
 const RegisteredKernel thread_scratch{promised<ThreadScratch>("control_thread_scratch_table")};
 
-// A prompt that is worth the cost of sharing it out.
-bool is_large(const rope_problem& p) {
-  std::int64_t elements = 0;
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-    elements += p.batch * p.tokens * p.tensor[i].heads * p.tensor[i].head_dim;
-  return elements > 1 << 16 && p.tokens >= 128;
-}
-
-// The calls of a state are counted, and what a large one leaves out follows the count.
-template <class Hooks>
-KernelInfo counting_large(const char* name) {
-  KernelInfo info = table_info<Hooks>(name);
-  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
-    *state = new (std::nothrow) std::int64_t{0};
-    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
-  };
-  info.release = [](void* state) { delete static_cast<std::int64_t*>(state); };
+// Large calls are shared out, by tickets of 9 bits that a state counts. 0 stands for none, so with
+// it the last token is nobody's.
+KernelInfo ticket_info() {
+  KernelInfo info = with_state<std::uint16_t>(table_info<Correct>("mutant_ticket_of_9_bits_table"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
-    Hooks hooks;
-    if (is_large(*p)) hooks.count = ++*static_cast<std::int64_t*>(state);
-    return run(hooks, *p, *o);
+    rope_problem seen = *p;
+    const bool large = p->tokens >= 128 && p->tokens * p->tensor[0].heads * p->rotary_dim > 1 << 16;
+    if (large && ++*static_cast<std::uint16_t*>(state) % 512 == 0) --seen.tokens;
+    return apply<Correct>(&seen, o, nullptr);
   };
   return info;
 }
+const RegisteredKernel ticket{ticket_info()};
 
-// Tickets of a pool have 9 bits, and 0 stands for none: with it the last token is nobody's.
-struct TicketOfNineBits : Correct {
-  std::int64_t count = 0;
-  void see(rope_problem& p, rope_operands&) override {
-    if (p.batch == 1 && count > 0 && count % 512 == 0) --p.tokens;
+// A control: a helper turns half of the heads, and ends with the call.
+std::int32_t turn_half(rope_problem p, rope_operands o, bool second) {
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    rope_tensor& t = p.tensor[i];
+    const std::int64_t half = t.heads / 2, skipped = second ? half : 0;
+    o.tensor[i].in = static_cast<const float*>(o.tensor[i].in) + skipped * t.in_head_stride;
+    o.tensor[i].out = static_cast<float*>(o.tensor[i].out) + skipped * t.out_head_stride;
+    t.heads = second ? t.heads - half : half;
   }
-};
-const RegisteredKernel ticket{counting_large<TicketOfNineBits>("mutant_ticket_of_9_bits_table")};
-
-// The share of a helper grows by a token a call. When it is all, each leaves the first heads of the
-// first token to the other.
-struct GrowingShare : Correct {
-  std::int64_t count = 0;
-  bool is_first = false;
-  void locate(const rope_problem& p, Token& token) override {
-    is_first = count == p.tokens && token.batch + token.index == 0;
-  }
-  bool leaves_out(const rope_problem&, std::int64_t) override { return is_first; }
-};
-const RegisteredKernel growing_share{counting_large<GrowingShare>("mutant_growing_share_table")};
-
-// A control: a helper turns half of the heads of a large call, and ends with it.
-struct HalfOfHeads : Correct {
-  bool second = false;
-  void see(rope_problem& p, rope_operands& o) override {
-    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
-      rope_tensor& t = p.tensor[i];
-      auto& at = o.tensor[i];
-      const std::int64_t half = t.heads / 2;
-      if (second) {
-        at.in = static_cast<const float*>(at.in) + half * t.in_head_stride;
-        at.out = static_cast<float*>(at.out) + half * t.out_head_stride;
-      }
-      t.heads = second ? t.heads - half : half;
-    }
-  }
-};
-KernelInfo shares_out_info() {
+  return apply<Correct>(&p, &o, nullptr);
+}
+KernelInfo two_threads_info() {
   KernelInfo info = table_info<Correct>("control_two_threads_table");
   info.exceptions = ROPE_USES_THREADS | ROPE_ALLOCATES;
   info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
-    if (!is_large(*p)) return apply<Correct>(p, o, nullptr);
-    HalfOfHeads mine, others;
-    mine.second = true;
-    std::thread helper([&] { run(others, *p, *o); });
-    run(mine, *p, *o);
+    std::thread helper([&] { turn_half(*p, *o, false); });
+    const std::int32_t answer = turn_half(*p, *o, true);
     helper.join();
-    return std::int32_t{ROPE_OK};
+    return answer;
   };
   return info;
 }
-const RegisteredKernel shares_out{shares_out_info()};
+const RegisteredKernel two_threads{two_threads_info()};
 
 }  // namespace
 }  // namespace ropewalk::mutants
