@@ -88,8 +88,6 @@ void check_positions(const Case& c, const std::vector<std::int64_t>& positions) 
     require(!table || c.rows_by == ROPE_ROW_BY_TOKEN || p >= 0,
             "position {} is negative: a table by position has no such row", p);
   }
-  for (const std::int64_t stride : {c.position_batch_stride, c.position_token_stride})
-    require(stride >= contiguous, "position strides must not be negative");
   require(!c.positions_null || (table && c.rows_by == ROPE_ROW_BY_TOKEN),
           "positions_null is for tables by token");
   for (std::int64_t b = 0; b < c.batch; ++b)
