@@ -1,6 +1,7 @@
 // Memory layouts for cases: strides of [batch, tokens, heads] over rows of head_dim, in elements.
 #pragma once
 #include <algorithm>
+#include <vector>
 
 #include "harness/cases/case.h"
 #include "kernels/api/rope_kernel.h"
@@ -71,19 +72,17 @@ inline void part_outputs(Case& c) {
   }
 }
 
-/// Packs inputs and outputs one behind the other in one buffer. Each begins at a multiple of `step`
-/// elements. `output_first`: an output lies before its input.
-inline void place_behind(Case& c, bool output_first, std::int64_t step) {
+/// Packs inputs and outputs one behind the other in one buffer, in this order: 2 i is the input of
+/// tensor i, 2 i + 1 its output. Each begins at a multiple of `step` elements.
+inline void place_in_order(Case& c, const std::vector<std::size_t>& order, std::int64_t step) {
   c.fused = c.one_buffer = true;
   std::int64_t at = 0;
-  for (TensorCase& t : c.tensors) {
-    const std::int64_t elements = c.batch * c.tokens * t.heads * t.head_dim;
-    const std::int64_t next = at + (elements + step - 1) / step * step;
+  for (const std::size_t each : order) {
+    TensorCase& t = c.tensors[each / 2];
     t.in_place = false;
     t.in = t.out = {};
-    t.in_at = output_first ? next : at;
-    t.out_at = output_first ? at : next;
-    at = 2 * next - at;
+    (each % 2 == 0 ? t.in_at : t.out_at) = at;
+    at += (c.batch * c.tokens * t.heads * t.head_dim + step - 1) / step * step;
   }
 }
 

@@ -1,6 +1,7 @@
 // Poison is a NaN payload. Patterns a and b, in turn, fill what a kernel has not written yet. Other
-// patterns surround its inputs. So a kernel that copies poison into its output is never mistaken
-// for a kernel that wrote nothing, nor the poison for a value.
+// patterns surround its inputs, and in some calls numbers (harness/judge/placed_buffers.h). So a
+// kernel that copies poison into its output is never mistaken for a kernel that wrote nothing, nor
+// the poison for a value.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,11 @@
 namespace ropewalk::harness {
 
 enum class Poison { a, b, read_only };
+
+/// The poison of what the first call (placement 0) or the second has to write.
+constexpr Poison poison_of(int placement) {
+  return placement == 0 ? Poison::a : Poison::b;
+}
 
 /// The poison of one element, in its low bytes.
 constexpr std::uint64_t poison_bits(Poison which, Dtype dtype) {
@@ -27,12 +33,16 @@ constexpr std::uint64_t poison_bits(Poison which, Dtype dtype) {
   __builtin_unreachable();
 }
 
-inline void fill_poison(std::byte* to, std::size_t bytes, Dtype dtype, Poison which) {
+/// Repeats the bits of one element.
+inline void fill_bits(std::byte* to, std::size_t bytes, Dtype dtype, std::uint64_t element) {
   with_any_type(dtype, [&]<class Element>(std::type_identity<Element>) {
-    const auto bits = static_cast<BitsOf<Element>>(poison_bits(which, dtype));
+    const auto bits = static_cast<BitsOf<Element>>(element);
     for (std::size_t at = 0; at + sizeof bits <= bytes; at += sizeof bits)
       std::memcpy(to + at, &bits, sizeof bits);
   });
+}
+inline void fill_poison(std::byte* to, std::size_t bytes, Dtype dtype, Poison which) {
+  fill_bits(to, bytes, dtype, poison_bits(which, dtype));
 }
 
 inline bool is_poison(const std::byte* at, Dtype dtype, Poison which) {

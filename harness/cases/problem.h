@@ -53,6 +53,7 @@ struct Problem {
   /// values from another seed. Explicit values stay. Empty for buffers without inputs.
   std::vector<std::vector<std::byte>> other_inputs;
   int positions_buffer = -1;
+  bool poison_alone = false;  ///< no call of it finds numbers around the rows (gap_bits)
   TensorPlaces tensor[ROPE_MAX_TENSORS];
 };
 

@@ -98,14 +98,12 @@ Room lay_out(Subject& subject, const Problem& problem, const Call& call, std::ui
   return room;
 }
 
-Poison poison_of(int placement) {
-  return placement == 0 ? Poison::a : Poison::b;
-}
-
 void write_buffers(const Problem& problem, int placement, const Room& room) {
-  for (std::size_t i = 0; i < problem.buffers.size(); ++i)
-    write_buffer(problem.buffers[i], given(problem, placement, static_cast<int>(i)), room.places[i],
-                 room.memory, poison_of(placement));
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer& b = problem.buffers[i];
+    write_buffer(b, given(problem, placement, static_cast<int>(i)), room.places[i], room.memory,
+                 poison_of(placement), gap_bits(problem, b, placement));
+  }
 }
 
 // Notes what a call did besides its answer.
@@ -226,7 +224,7 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
     if (execution.stray_write.empty())
       execution.stray_write =
           find_stray_write(b, given(problem, call.placement, static_cast<int>(i)), room.places[i],
-                           room.memory, poison);
+                           room.memory, gap_bits(problem, b, call.placement));
   }
   if (subject.change) subject.change(problem, outputs);
   for (std::size_t i = 0; i < problem.buffers.size(); ++i)

@@ -1,8 +1,8 @@
 // Runs one laid-out case through the worker, twice with one prepared state. In the first placement
 // every buffer ends at a forbidden page and holds poison a. In the second it begins at a forbidden
-// page, with poison b and other input data. Data kept from the first call therefore gives wrong
-// results in the second. Case::before puts the second call at the addresses of the first, or a call
-// of another state before both.
+// page, with poison b, other input data, and numbers where no kernel may read. Data kept from the
+// first call therefore gives wrong results in the second. Case::before puts the second call at the
+// addresses of the first, or a call of another state before both.
 #pragma once
 #include <cstddef>
 #include <cstdint>

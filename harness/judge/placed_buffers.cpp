@@ -5,24 +5,27 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/cases/data.h"
+#include "harness/cases/stored.h"
 #include "harness/process/guarded_mapping.h"
 
 namespace ropewalk::harness {
 namespace {
 
-// Finds the elements of a buffer that are still poison. `Bits` has the width of an element.
+// Finds the elements of a buffer that still have the bits from before the call. `Bits` has the
+// width of an element.
 template <class Bits>
 class Elements {
  public:
-  Elements(const std::byte* from, Dtype dtype, Poison poison)
-      : from_(from), poison_(static_cast<Bits>(poison_bits(poison, dtype))) {}
+  Elements(const std::byte* from, std::uint64_t before)
+      : from_(from), before_(static_cast<Bits>(before)) {}
 
-  bool is_poison(std::size_t i) const {
+  bool is_left(std::size_t i) const {
     Bits bits;
     std::memcpy(&bits, from_ + i * sizeof bits, sizeof bits);
-    return bits == poison_;
+    return bits == before_;
   }
-  /// The first of `count` elements that is not poison and not owned; `count` if there is none.
+  /// The first of `count` elements that is not left and not owned; `count` if there is none.
   std::size_t first_changed(std::size_t count, const std::uint8_t* owned) const {
     if (owned == nullptr) return first_other(0, count);
     std::size_t gap = 0;
@@ -35,14 +38,14 @@ class Elements {
     return count;
   }
   std::int64_t unwritten(const std::vector<std::uint8_t>& owned) const {
-    // Poison is rare among written elements, so whole blocks are passed by.
+    // Such elements are rare among written ones, so whole blocks are passed by.
     constexpr std::size_t block = 4096;
     std::int64_t count = 0;
     for (std::size_t begin = 0; begin < owned.size(); begin += block) {
       const std::size_t end = std::min(begin + block, owned.size());
-      if (!has_poison(begin, end)) continue;
+      if (!has_left(begin, end)) continue;
       for (std::size_t i = begin; i < end; ++i)
-        count += static_cast<std::int64_t>(owned[i] != 0 && is_poison(i));
+        count += static_cast<std::int64_t>(owned[i] != 0 && is_left(i));
     }
     return count;
   }
@@ -56,32 +59,32 @@ class Elements {
                ? end
                : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - owned);
   }
-  // The first element that is not poison. Compares each element with the one before it, so the
+  // The first element that is not left. Compares each element with the one before it, so the
   // surroundings of a case are read at memcmp's speed.
   std::size_t first_other(std::size_t begin, std::size_t end) const {
     const std::byte* const at = from_ + begin * sizeof(Bits);
-    if (begin == end || (is_poison(begin) &&
+    if (begin == end || (is_left(begin) &&
                          std::memcmp(at, at + sizeof(Bits), (end - begin - 1) * sizeof(Bits)) == 0))
       return end;
     std::size_t i = begin;
-    while (i < end && is_poison(i)) ++i;
+    while (i < end && is_left(i)) ++i;
     return i;
   }
-  bool has_poison(std::size_t begin, std::size_t end) const {
+  bool has_left(std::size_t begin, std::size_t end) const {
     Bits any = 0;
-    for (std::size_t i = begin; i < end; ++i) any |= static_cast<Bits>(is_poison(i) ? 1 : 0);
+    for (std::size_t i = begin; i < end; ++i) any |= static_cast<Bits>(is_left(i) ? 1 : 0);
     return any != 0;
   }
 
   const std::byte* from_;
-  Bits poison_;
+  Bits before_;
 };
 
 // Calls use(Elements) with the width of the buffer's elements. These loops read every element.
 template <class Use>
-auto with_elements(const Buffer& b, const std::byte* from, Poison poison, Use&& use) {
+auto with_elements(const Buffer& b, const std::byte* from, std::uint64_t before, Use&& use) {
   return with_any_type(b.dtype, [&]<class Element>(std::type_identity<Element>) {
-    return use(Elements<BitsOf<Element>>(from, b.dtype, poison));
+    return use(Elements<BitsOf<Element>>(from, before));
   });
 }
 
@@ -109,32 +112,57 @@ std::vector<Placed> place_buffers(const Problem& problem, const Call& call,
   return places;
 }
 
+std::uint64_t gap_bits(const Problem& p, const Buffer& b, int placement) {
+  const std::uint64_t around =
+      poison_bits(b.writable ? poison_of(placement) : Poison::read_only, b.dtype);
+  const std::uint64_t random =
+      hash(p.source.seed, 0x6a9, placement, p.positions.front(), p.positions.back());
+  const bool lone = p.other_positions.empty();
+  if (p.poison_alone || (lone ? random % 2 == 0 : placement == 0)) return around;
+  if (!is_floating(in_contract(b.dtype))) {  // a position of the call's range
+    const std::int64_t low = p.asked.min_position, high = p.asked.max_position;
+    // Where poison may be a position, write_buffer() would take that position for a gap.
+    if (high >= static_cast<std::int64_t>(around)) return around;
+    return static_cast<std::uint64_t>(low) + random % static_cast<std::uint64_t>(high - low + 1);
+  }
+  std::vector<std::byte> number(sizeof random);
+  store(number, b.dtype, 0, 4 * unit_value(random, data_type(b.dtype).format.mantissa));
+  return load_as<std::uint64_t>(number, 0);
+}
+
 void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const Placed& at,
-                  std::byte* memory, Poison poison) {
+                  std::byte* memory, Poison poison, std::uint64_t gaps) {
   std::byte* pages = memory + at.offset;
-  const Poison around = b.writable ? poison : Poison::read_only;
-  fill_poison(pages, at.lead, b.dtype, around);
+  fill_bits(pages, at.lead, b.dtype, gaps);
   std::byte* data = pages + at.lead;
   std::memcpy(data, content.data(), content.size());
   const std::size_t after = at.lead + content.size();
-  fill_poison(pages + after, at.pages_bytes - after, b.dtype, around);
+  fill_bits(pages + after, at.pages_bytes - after, b.dtype, gaps);
   fill_poison(pages + after, at.past, b.dtype, poison);
-  if (!b.writable || poison == Poison::a) return;  // content was made with poison a
-  const std::vector<std::uint8_t>& inputs = b.holds_input ? b.owned : b.kept;
-  if (inputs.empty()) return fill_poison(data, b.content.size(), b.dtype, poison);
-  const auto size = static_cast<std::size_t>(b.element_bytes());
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i] == 0) fill_poison(data + i * size, size, b.dtype, poison);
+  // The content was made with poison: a where it is writable.
+  const std::uint64_t made = poison_bits(b.writable ? Poison::a : Poison::read_only, b.dtype);
+  const std::uint64_t unwritten = poison_bits(poison, b.dtype);
+  if (gaps == made) return;
+  with_any_type(b.dtype, [&]<class Element>(std::type_identity<Element>) {
+    using Bits = BitsOf<Element>;
+    for (std::size_t i = 0; i < content.size() / sizeof(Bits); ++i) {
+      const auto given = load_as<Bits>(data, static_cast<std::int64_t>(i));
+      const bool is_gap = !b.writable || b.owned[i] == 0;
+      const auto filler = static_cast<Bits>(is_gap ? gaps : unwritten);
+      const Bits bits = given == static_cast<Bits>(made) ? filler : given;
+      std::memcpy(data + i * sizeof bits, &bits, sizeof bits);
+    }
+  });
 }
 
 std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& content,
-                             const Placed& at, const std::byte* memory, Poison poison) {
+                             const Placed& at, const std::byte* memory, std::uint64_t gaps) {
   const auto size = static_cast<std::size_t>(b.element_bytes());
   const std::size_t before = at.lead / size, inside = b.content.size() / size;
   const std::size_t after = (at.pages_bytes - at.lead - b.content.size()) / size;
   const std::byte* pages = memory + at.offset + at.lead - before * size;
   const auto first_changed = [&](std::size_t from, std::size_t count, const std::uint8_t* owned) {
-    return with_elements(b, pages + from * size, poison, [&](const auto& elements) {
+    return with_elements(b, pages + from * size, gaps, [&](const auto& elements) {
       return from + elements.first_changed(count, owned);
     });
   };
@@ -151,9 +179,9 @@ std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& cont
     if (std::memcmp(pages + (before + i) * size, content.data() + i * size, size) != 0)
       return text("changed its input", before + i);
   }
-  const auto& not_poison = b.kept.empty() ? b.owned : kept_or_owned;
+  const auto& not_gaps = b.kept.empty() ? b.owned : kept_or_owned;
   std::size_t changed = first_changed(0, before, nullptr);
-  if (changed == before) changed = first_changed(before, inside, not_poison.data());
+  if (changed == before) changed = first_changed(before, inside, not_gaps.data());
   if (changed == before + inside) changed = first_changed(changed, after, nullptr);
   if (changed == before + inside + after) return {};
   return text("wrote outside its rows", changed);
@@ -162,13 +190,13 @@ std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& cont
 void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,
                     Execution& out) {
   if (b.holds_input || !b.writable) return;
-  with_elements(b, bytes.data(), poison, [&](const auto& elements) {
+  with_elements(b, bytes.data(), poison_bits(poison, b.dtype), [&](const auto& elements) {
     const std::int64_t count = elements.unwritten(b.owned);
     if (count == 0) return;
     out.unwritten_elements += count;
     if (!out.unwritten.empty()) return;
     std::size_t i = 0;
-    while (b.owned[i] == 0 || !elements.is_poison(i)) ++i;
+    while (b.owned[i] == 0 || !elements.is_left(i)) ++i;
     out.unwritten = fmt::format("{}, element {}", b.name, i);
   });
 }

@@ -24,14 +24,19 @@ struct Placed {
 std::vector<Placed> place_buffers(const Problem& problem, const Call& call,
                                   const KernelFacts& facts, std::uint64_t next);
 
-/// Writes the content that a placement is given, and the poison around it.
+/// The bits of each element around the rows of a buffer, in gaps between them, and in unused rows
+/// of a table: poison in the first call of a case, a number in the second, and one of both in a
+/// lone call. A kernel may ignore NaN where it would use a number.
+std::uint64_t gap_bits(const Problem& p, const Buffer& b, int placement);
+
+/// Writes the content that a placement is given, and the `gaps` around it.
 void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const Placed& at,
-                  std::byte* memory, Poison poison);
+                  std::byte* memory, Poison poison, std::uint64_t gaps);
 
 /// Kept inputs must be those of `content`, and everything else around the owned elements must still
-/// be poison. Returns the first element that is not, in words.
+/// be `gaps`. Returns the first element that is not, in words.
 std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& content,
-                             const Placed& at, const std::byte* memory, Poison poison);
+                             const Placed& at, const std::byte* memory, std::uint64_t gaps);
 
 /// Notes the owned elements that are still poison.
 void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+
 #include "harness/cases/layouts.h"
 #include "harness/cases/problem.h"
 
@@ -23,16 +26,18 @@ TEST(PlacedBuffers, InputsBetweenOutputsKeepTheirBytes) {
   ASSERT_EQ(p.tensor[0].in, buffer);
   const Buffer& b = p.buffers[static_cast<std::size_t>(buffer)];
   for (const int placement : {0, 1}) {
-    const Poison poison = placement == 0 ? Poison::a : Poison::b;
+    const std::uint64_t gaps = gap_bits(p, b, placement);
+    EXPECT_EQ(gaps == poison_bits(Poison::a, b.dtype), placement == 0) << "then a number";
+    EXPECT_EQ(std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(gaps))), placement == 0);
     const Placed at = place_buffers(p, {0, placement, true}, {}, 0).front();
     std::vector<std::byte> memory(at.pages_bytes);
     const auto& content = given(p, placement, buffer);
     // What is said when the byte `byte` of the buffer has changed.
     const auto after_change = [&](std::size_t byte) {
-      write_buffer(b, content, at, memory.data(), poison);
-      EXPECT_EQ(find_stray_write(b, content, at, memory.data(), poison), "");
+      write_buffer(b, content, at, memory.data(), poison_of(placement), gaps);
+      EXPECT_EQ(find_stray_write(b, content, at, memory.data(), gaps), "");
       memory[at.lead + byte] ^= std::byte{1};
-      return find_stray_write(b, content, at, memory.data(), poison);
+      return find_stray_write(b, content, at, memory.data(), gaps);
     };
     EXPECT_EQ(after_change(20), "changed its input: q.in_out, element 5 (of 20), byte offset 20");
     EXPECT_EQ(after_change(12), "") << "an output";

@@ -316,6 +316,10 @@ std::string right_place(const Look& look, const Case& c, const Scene& scene, boo
 
 Diagnosis explained(const Look& look, const Case& c, const Case& larger, const Scene& small) {
   const Wrong wrong(small);
+  const auto poisoned = look(c, Calls::poisoned);
+  if (poisoned && !Wrong(*poisoned).any && fails_again(look, c))
+    return {"", joined({"reads numbers around rows, between them or in unused rows of tables",
+                        "right if NaN is there", place_of(small)})};
   if (wrong.all_unwritten) return of_unwritten(look, c, small);
   const std::string state = call_of_state(look, c, small);
   const Calls calls = wrong.not_finite ? Calls::tame : Calls::as_judged;

@@ -39,10 +39,9 @@ struct Element {
         bytes * (places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h) + element);
     now = outputs[static_cast<std::size_t>(places.out)].data() + from;
     const std::byte* before = given(p, outputs.placement, places.out).data() + from;
-    const Poison poison = outputs.placement == 0 ? Poison::a : Poison::b;
     unwritten = places.in != places.out &&
                 (buffer.holds_input ? std::memcmp(now, before, static_cast<std::size_t>(bytes)) == 0
-                                    : is_poison(now, buffer.dtype, poison));
+                                    : is_poison(now, buffer.dtype, poison_of(outputs.placement)));
     read_poison = is_poison_of_any_sign(now, buffer.dtype, Poison::read_only);
   }
   const std::byte* now;
@@ -267,6 +266,7 @@ Look look_at(Subject& subject) {
     if (has_too_many(c)) return {};
     try {
       Problem problem = make_problem(c, subject.oracle);
+      problem.poison_alone = calls == Calls::alike || calls == Calls::poisoned;
       if (calls == Calls::tame) tame_copies(problem);
       const bool full = calls == Calls::tame && fill_tables(problem, subject.oracle);
       const Execution execution =

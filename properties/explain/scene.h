@@ -40,6 +40,8 @@ enum class Calls {
   as_judged,
   /// the second call has contents, positions and addresses of the first
   alike,
+  /// around the rows and in unused rows of tables is poison alone
+  poisoned,
   /// all rows of tables hold their angles, and elements outside the window are numbers
   tame
 };

@@ -1,5 +1,6 @@
 // Errors in the place of rows: strides, heads, batch rows, tensors.
 #include <algorithm>
+#include <utility>
 
 #include "properties/mutants/planted.h"
 
@@ -122,6 +123,38 @@ struct FourthOfSharedHeads : Correct {
 };
 const RegisteredKernel fourth_of_shared_heads =
     on_table<FourthOfSharedHeads>("mutant_fourth_of_shared_heads_table");
+
+// Takes an output close behind the input of another tensor for an input in place, and leaves out
+// what lies beside the window. Seen by shared_inputs.
+struct BehindOtherIsInPlace : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    for (std::uint32_t i = 0; i < 2 && p.tensor_count == 2; ++i) {
+      rope_tensor& s = p.tensor[i];
+      const auto away = out_row(p, o, i, 0, 0, 0) - in_row(p, o, 1 - i, 0, 0, 0);
+      if (s.rotate == 0 || s.in_place != 0 || away < 0 || away > 1024) continue;
+      o.tensor[i].in = in_row(p, o, i, 0, 0, 0) + s.rotary_offset;
+      o.tensor[i].out = out_row(p, o, i, 0, 0, 0) + std::exchange(s.rotary_offset, 0);
+      s.head_dim = p.rotary_dim;
+    }
+  }
+};
+const RegisteredKernel behind_other_is_in_place =
+    on_table<BehindOtherIsInPlace>("mutant_behind_other_is_in_place_table");
+
+// Takes packed outputs that touch for one tensor, and reads K's input behind Q's. Seen by
+// shared_inputs.
+struct TouchingOutputsAreOne : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    const rope_tensor &q = p.tensor[0], &k = p.tensor[1];
+    const std::int64_t size = p.batch * p.tokens * q.heads * q.head_dim;
+    if (p.tensor_count > 1 && k.in_token_stride == k.out_token_stride &&
+        o.tensor[0].in != o.tensor[1].in &&
+        out_row(p, o, 1, 0, 0, 0) - out_row(p, o, 0, 0, 0, 0) == size)
+      o.tensor[1].in = in_row(p, o, 0, 0, 0, 0) + size;
+  }
+};
+const RegisteredKernel touching_outputs_are_one =
+    on_table<TouchingOutputsAreOne>("mutant_touching_outputs_are_one_table");
 
 }  // namespace
 }  // namespace ropewalk::mutants

@@ -210,5 +210,45 @@ struct LeavesNumbers : Correct {
 };
 const RegisteredKernel leaves_numbers = on_table<LeavesNumbers>("mutant_leaves_numbers_table");
 
+// Scales by the larger of a row's last element and what lies behind it, to the end of a vector.
+// `fmax` ignores NaN. Seen by agreement where a number is in the gap.
+struct LargestOfRowAndGap : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    const rope_tensor& s = p.tensor[0];
+    const bool has_gap = s.in_head_stride > s.head_dim && s.in_head_stride < 2 * s.head_dim;
+    if (!has_gap || s.heads == 1 || p.tokens == 1 || s.in_token_stride <= s.in_head_stride) return;
+    for_each_token(p, o, [&](const Token& token) {
+      const float behind = in_row(p, o, 0, token.batch, token.index, 0)[s.head_dim];
+      float& last = out_row(p, o, 0, token.batch, token.index, 0)[s.head_dim - 1];
+      if (std::fabs(last) < std::fabs(behind)) last *= last / behind;
+    });
+  }
+};
+const RegisteredKernel largest_of_row_and_gap =
+    on_table<LargestOfRowAndGap>("mutant_largest_of_row_and_gap_table");
+
+// Takes the larger of a row's last cos and what lies behind it in the table. Seen by agreement
+// where a number lies there.
+struct LargerBehindTableRow : Correct {
+  const float *cos = nullptr, *behind = nullptr;
+  void see(rope_problem&, rope_operands& o) override {
+    cos = static_cast<const float*>(o.tensor[0].cos);
+  }
+  void locate(const rope_problem& p, Token& token) override {
+    const std::int64_t half = p.rotary_dim / 2;
+    const bool has_gap = p.table_row_stride > half && token.table_row + 1 < p.table_rows;
+    behind = has_gap && cos ? cos + token.table_row * p.table_row_stride + half : nullptr;
+    last = half - 1;
+  }
+  void rotate(const Pair& x) override {
+    Pair larger = x;
+    if (behind && x.i == last) larger.cos1 = larger.cos2 = std::fmax(x.cos1, *behind);
+    Correct::rotate(larger);
+  }
+  std::int64_t last = 0;
+};
+const RegisteredKernel larger_behind_table_row =
+    on_table<LargerBehindTableRow>("mutant_larger_behind_table_row_table");
+
 }  // namespace
 }  // namespace ropewalk::mutants

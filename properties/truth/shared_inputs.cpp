@@ -1,13 +1,16 @@
 // Shared inputs: several outputs may read the same input. Cases have an input stride of 0 along
 // heads, tokens or batch rows; one input for Q and K; one cos for both with a sin of K's own; Q and
 // K side by side in one buffer, each in place; and inputs in the buffer of their outputs, but out
-// of place.
+// of place, in any order.
 //
 // Bound: that of agreement for every pair. No other element may change.
 //
 // Kills by itself: zero_stride, one_sin, fused_in_place, overlap_is_in_place
+// Kills by itself: behind_other_is_in_place, touching_outputs_are_one
+#include <algorithm>
 #include <vector>
 
+#include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
@@ -53,23 +56,52 @@ std::vector<Case> with_two_tensors(Case c, const Offer& offer) {
   return cases;
 }
 
-// Inputs in one buffer with their outputs: before them, behind them, and in turn with them.
-void add_one_buffers(std::vector<Case>& cases, Case c, const Offer& offer) {
-  if (!offer.out_of_place) return;
+// The output of every token or head behind its input.
+void add_alternating(std::vector<Case>& cases, Case c, const Offer& offer) {
+  if (!offer.out_of_place || !offer.any_alignment) return;
   round_sizes(c, offer.form);
   if (offer.two_tensors) c.tensors.resize(2, c.tensors[0]);
-  for (const bool output_first : {false, true}) {
-    cases.push_back(c);
-    place_behind(cases.back(), output_first, offer.any_alignment ? 1 : 64);
-  }
-  if (!offer.any_alignment) return;
   for (const auto alternate : {alternate_tokens, alternate_heads}) {
     cases.push_back(c);
     alternate(cases.back());
   }
 }
 
-std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+// Inputs and outputs of one to three tensors, packed in one buffer in every order of the first two:
+// adjacent or with gaps, with dims beside the window and without.
+void add_orders(std::vector<Case>& cases, const Offer& offer, std::uint64_t seed) {
+  if (!offer.out_of_place) return;
+  const auto draw = [&](std::int64_t below) {
+    return static_cast<std::int64_t>((seed = hash(seed, 0x0de)) %
+                                     static_cast<std::uint64_t>(below));
+  };
+  std::vector<std::size_t> order{0, 1};
+  if (offer.two_tensors || offer.base.tensors.size() > 1) order = {0, 1, 2, 3};
+  do {
+    Case c = with(draw(2) == 0 ? widened(offer.base, offer) : offer.base, offer,
+                  {.from = 5 + draw(3),
+                   .batch = 1 + draw(3),
+                   .tokens = 1 + draw(3),
+                   .heads = 1 + draw(3),
+                   .backward = draw(2) == 0,
+                   .scale = draw(2) == 0 ? 1.5 : 0});
+    c.seed = seed;
+    round_sizes(c, offer.form);
+    const std::int64_t room = draw(4);
+    if (offer.any_size) set_window(c, room, offer.window_offset ? draw(room + 1) : 0);
+    std::vector<std::size_t> all = order;
+    if (offer.three_tensors && draw(3) == 0) {
+      all.insert(all.begin() + draw(5), 4);
+      all.insert(all.begin() + draw(6), 5);
+    }
+    c.tensors.resize(all.size() / 2, c.tensors[0]);
+    if (offer.unrotated_tensor && all.size() > 2 && draw(4) == 0) c.tensors.back().rotate = false;
+    place_in_order(c, all, offer.any_alignment && draw(4) > 0 ? 1 : 64);
+    cases.push_back(c);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   for (const bool backwards : {false, true}) {
     if (backwards && !offer.transpose) continue;
@@ -78,9 +110,11 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     for (const Case& width : {c, widened(c, offer)}) {
       add_broadcasts(cases, width, offer);
       for (const Case& two : with_two_tensors(width, offer)) cases.push_back(two);
-      add_one_buffers(cases, width, offer);
+      add_alternating(cases, width, offer);
     }
   }
+  for (std::uint64_t round = 0; round < (profile == Profile::smoke ? 2 : 8); ++round)
+    add_orders(cases, offer, round);
   return cases;
 }
 
