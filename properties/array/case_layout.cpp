@@ -25,6 +25,9 @@ void lay_positions(Case& c, const Levels& l, const LevelDraw& draw) {
       c.position_token_stride = 0;
       c.position_batch_stride = 1;
       break;
+    case level::one_position:
+      c.position_batch_stride = c.position_token_stride = 0;
+      break;
   }
 }
 
@@ -39,9 +42,6 @@ void lay_tables(Case& c, const Levels& l, const LevelDraw& draw) {
       break;
     case level::cos_beside_sin:
       c.table_row_stride = 2 * half;
-      break;
-    case level::spare_rows:
-      c.table_spare_rows = draw.in(q_gap, {1, 40});
       break;
   }
 }

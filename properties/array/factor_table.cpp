@@ -55,6 +55,10 @@ int indexing_of(const Case& c) {
   return c.positions_null ? level::without_positions : level::by_token;
 }
 
+void spare_table_rows(Case& c, int level, const LevelDraw& draw) {
+  if (c.contract == ROPE_CONTRACT_TABLE && level > 0) c.table_spare_rows = draw.in(q_gap, {1, 40});
+}
+
 void choose_tables(Case& c, int level, const LevelDraw& draw) {
   c.own_tables = level == level::own_tables;
   c.own_sin = level == level::own_sin;
@@ -183,6 +187,9 @@ bool position_strides_have_their_axes(const Levels& l, Dtype, std::int32_t) {
       return several(l, Factor::batch);
     case level::one_token:
       return several(l, Factor::tokens) && l[Factor::rows_by] == level::by_position;
+    case level::one_position:
+      return several(l, Factor::tokens) && several(l, Factor::batch) &&
+             l[Factor::rows_by] == level::by_position;
   }
   __builtin_unreachable();
 }
@@ -284,9 +291,11 @@ const std::array<FactorRow, factor_count>& factor_table() {
        placement_of},
       {"table rows by", {"position", "token", "token, no positions"}, index_tables, indexing_of},
       {"tables", {"shared", "own", "own sin", "other angles"}, choose_tables},
-      {"table rows", {"packed", "with gaps", "cos beside sin", "with spare rows"}},
+      {"table rows", {"packed", "with gaps", "cos beside sin"}},
+      {"spare table rows", {"none", "some"}, spare_table_rows},
       {"position type", {"i32", "i64"}, type_positions, position_type_of},
-      {"position strides", {"packed", "token stride", "slice of rows", "one row", "one token"}},
+      {"position strides",
+       {"packed", "token stride", "slice of rows", "one row", "one token", "one position"}},
       {"position order", {"consecutive", "random", "stepped", "descending"}},
       {"position range",
        {"from 0", "beside 2^k up to 2^16", "past 131072", "beside 2^k from 2^17", "at 2^31",
@@ -333,9 +342,9 @@ const std::array<FactorRow, factor_count>& factor_table() {
 }
 
 bool hides_others(Factor f, int level) {
-  // One position for a whole row, data whose pairs have no finite truth or a wide bound, zeros.
-  // Four callers hide nothing, but take as long as many rows.
-  if (f == Factor::position_strides) return level == level::one_token;
+  // One position for a whole row or for all, data whose pairs have no finite truth or a wide bound,
+  // zeros. Four callers hide nothing, but take as long as many rows.
+  if (f == Factor::position_strides) return level >= level::one_token;
   if (f == Factor::callers) return level == level::four_callers;
   return f == Factor::data &&
          (level == level::special || level == level::extreme || level == level::zero_heads);

@@ -45,7 +45,7 @@ Dims rooms_of(int level, std::int64_t rotary_dim) {
     case level::no_room:
       return {0};
     case level::odd_room:
-      return {3, 5, 7, 9, 13};
+      return {3, 1, 5, 7, 9, 13};
     case level::even_room:
       return {16, 8, 32, 64, 2, 4, 6};
     case level::much_room:
@@ -62,7 +62,7 @@ std::int64_t odd_offset(std::int64_t room) {
 // such heads are narrow.
 SizeRange make_head_dims(int rotary_dim, int room, bool listed) {
   SizeRange out{std::numeric_limits<std::int64_t>::max(), 0};
-  const int window = room == level::no_room ? level::whole_head : level::at_start;
+  const int window = room == level::no_room ? level::whole_head : level::inside;
   for (const HeadWindow& head : heads_of(rotary_dim, room, window)) {
     if (listed && head.rotary_dim > widest_listed) continue;
     out.least = std::min(out.least, head.head_dim);

@@ -21,6 +21,7 @@ enum class Factor : std::uint8_t {
   rows_by,
   tables,
   table_rows,
+  spare_rows,
   position_type,
   position_strides,
   position_order,
@@ -44,7 +45,7 @@ enum class Factor : std::uint8_t {
   before,
   callers
 };
-inline constexpr std::size_t factor_count = 27;
+inline constexpr std::size_t factor_count = 28;
 constexpr std::size_t index_of(Factor f) {
   return static_cast<std::size_t>(f);
 }
@@ -52,7 +53,7 @@ constexpr std::size_t index_of(Factor f) {
 /// True for factors that only a kernel with a table has.
 constexpr bool is_of_tables(Factor f) {
   return f == Factor::rows_by || f == Factor::tables || f == Factor::table_rows ||
-         f == Factor::table_type;
+         f == Factor::spare_rows || f == Factor::table_type;
 }
 
 /// One level of each factor.
@@ -68,8 +69,15 @@ namespace level {
 enum PlacementLevel { out_of_place, in_place, first_in_place, others_in_place };
 enum RowsByLevel { by_position, by_token, without_positions };
 enum TablesLevel { shared_table, own_tables, own_sin, other_angles };
-enum TableRowsLevel { packed_rows, row_gap, cos_beside_sin, spare_rows };
-enum PositionStridesLevel { packed_positions, token_stride, slice, one_row, one_token };
+enum TableRowsLevel { packed_rows, row_gap, cos_beside_sin };
+enum PositionStridesLevel {
+  packed_positions,
+  token_stride,
+  slice,
+  one_row,
+  one_token,
+  one_position
+};
 enum PositionOrderLevel { consecutive, random_order, stepped, descending };
 enum PositionRangeLevel {
   from_zero,

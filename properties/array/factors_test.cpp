@@ -76,6 +76,9 @@ void expect_levels(const Case& c, const Levels& levels) {
   set_window_levels(window, {first->head_dim, c.rotary_dim, first->rotary_offset});
   EXPECT_EQ(window, levels);
   EXPECT_EQ(c.operation == Operation::transpose, levels[Factor::operation] == 1);
+  EXPECT_EQ(c.table_spare_rows > 0, levels[Factor::spare_rows] == 1);
+  EXPECT_EQ(c.position_batch_stride == 0 && c.position_token_stride == 0,
+            levels[Factor::position_strides] == level::one_position);
   EXPECT_FALSE(first->dtype);
   expect_types(c, levels);
 }
@@ -191,7 +194,8 @@ TEST(Factors, ThatContradictEachOtherAreImpossible) {
        {with(Factor::window, level::inside), with(Factor::tables, level::own_tables),
         with(Factor::in_layout, level::fused), with(Factor::position_range, level::negative),
         with(Factor::types, level::second_differs), with(Factor::types, level::all_differ),
-        with(Factor::bytes, level::beyond), with(Factor::position_strides, level::one_row)})
+        with(Factor::bytes, level::beyond), with(Factor::position_strides, level::one_row),
+        with(Factor::position_strides, level::one_position)})
     EXPECT_FALSE(are_possible(levels, offered.base));
 }
 

@@ -77,7 +77,7 @@ const std::vector<Feature>& features() {
       {"null_positions", &Offer::null_positions, {{rows_by, without_positions}}},
       {"negative_positions", &Offer::negative_positions, {{position_range, negative}}},
       {"own_tables", &Offer::own_tables, {pair, {tables, own_tables}}},
-      {"spare_rows", &Offer::spare_rows, {}, [](Case& c) { c.table_spare_rows = 3; }},
+      {"spare_rows", &Offer::spare_rows, {{Factor::spare_rows, 1}}},
       {"padded_table", &Offer::padded_table, {{tokens, two}, {table_rows, row_gap}}},
       {"padded", &Offer::padded, {{in_layout, both_gaps}, {out_layout, both_gaps}}},
       {"head_major", &Offer::head_major, {{in_layout, head_major}, {out_layout, head_major}}},

@@ -14,27 +14,13 @@ using namespace harness;
 namespace {
 
 // The order of questions: a level is asked for with levels of the factors before it.
-constexpr Factor order_of_questions[] = {Factor::tokens,
-                                         Factor::batch,
-                                         Factor::heads,
-                                         Factor::tensors,
-                                         Factor::operation,
-                                         Factor::placement,
-                                         Factor::rows_by,
-                                         Factor::tables,
-                                         Factor::table_rows,
-                                         Factor::position_type,
-                                         Factor::in_layout,
-                                         Factor::out_layout,
-                                         Factor::start,
-                                         Factor::scale,
-                                         Factor::data,
-                                         Factor::frequencies,
-                                         Factor::position_order,
-                                         Factor::position_range,
-                                         Factor::position_strides,
-                                         Factor::types,
-                                         Factor::table_type};
+constexpr Factor order_of_questions[] = {
+    Factor::tokens,      Factor::batch,          Factor::heads,          Factor::tensors,
+    Factor::operation,   Factor::placement,      Factor::rows_by,        Factor::tables,
+    Factor::table_rows,  Factor::spare_rows,     Factor::position_type,  Factor::in_layout,
+    Factor::out_layout,  Factor::start,          Factor::scale,          Factor::data,
+    Factor::frequencies, Factor::position_order, Factor::position_range, Factor::position_strides,
+    Factor::types,       Factor::table_type};
 
 // Sizes to ask for, of each level of tokens, batch and heads: odd ones, multiples, powers of two.
 const std::vector<std::int64_t>& candidates(Factor f, int level) {

@@ -324,6 +324,16 @@ bool beyond_22_bits(const rope_problem& p) {
 const RegisteredKernel flat_index =
     on_table<WrongWhen<beyond_22_bits>>("mutant_flat_index_of_22_bits_table");
 
+// The same index over all tokens. By a power of two it is divided by a shift, which is right, and
+// by another width in f32. Seen by sizes, not in smoke.
+bool divided_in_f32(const rope_problem& p) {
+  const std::int64_t pairs = p.rotary_dim / 2;
+  return pairs >= 8 && (pairs & (pairs - 1)) != 0 && p.tensor[0].heads < 1000 &&
+         p.tokens * p.tensor[0].heads * pairs > 1 << 22;
+}
+const RegisteredKernel flat_index_of_prompt =
+    on_angles<WrongWhen<divided_in_f32>>("mutant_flat_index_of_prompt_exact");
+
 // ---- declared limits: correct kernels pass, and wrong kernels are still judged
 
 template <Condition accepts>

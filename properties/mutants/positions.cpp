@@ -89,7 +89,7 @@ const RegisteredKernel side_by_side_is_dense =
 /// The positions of a call: [batch, tokens], packed, in memory that exists already. An allocation
 /// would be found instead of the error. NULL if the call gives no positions.
 std::int64_t* positions_of(const rope_problem& p, const rope_operands& o) {
-  static std::int64_t positions[1 << 16];
+  static std::int64_t positions[1 << 17];
   std::size_t count = 0;
   if (o.positions == nullptr || p.batch * p.tokens > std::ssize(positions)) return nullptr;
   for_each_token(p, o, [&](const Token& token) { positions[count++] = token.position; });
@@ -263,6 +263,46 @@ struct LongPromptOfFirstRow : MistakenPosition {
 };
 const RegisteredKernel long_prompt_of_first_row =
     on_table<LongPromptOfFirstRow>("mutant_long_prompt_of_first_row_table");
+
+// Reads the positions of batch rows past 65,535 by an index of 16 bits. Seen by sizes.
+struct RowsIn16Bits : MistakenPosition {
+  void locate(const rope_problem& p, Token& token) override {
+    if (token.batch > 0xffff) take(p, token, token.batch & 0xffff, token.index);
+  }
+};
+const RegisteredKernel rows_in_16_bits = on_table<RowsIn16Bits>("mutant_rows_in_16_bits_table");
+
+// Keeps the positions of ten blocks of 1,024 tokens, and in place begins again behind them. Seen by
+// sizes.
+struct TenBlocksInPlace : MistakenPosition {
+  void locate(const rope_problem& p, Token& token) override {
+    constexpr std::int64_t kept = 10'240;
+    if (p.tensor[0].in_place != 0 && token.index >= kept)
+      take(p, token, token.batch, token.index - kept);
+  }
+};
+const RegisteredKernel ten_blocks = on_table<TenBlocksInPlace>("mutant_ten_blocks_in_place_table");
+
+// Takes the one position of a call, which all rows and tokens share, for that of the first row, and
+// counts on from it. Seen by agreement.
+struct CountsFromOnePosition : Correct {
+  void locate(const rope_problem& p, Token& token) override {
+    if (p.batch > 1 && p.tokens > 1 && p.position_batch_stride == 0 && p.position_token_stride == 0)
+      token.position += token.batch;
+  }
+};
+const RegisteredKernel counts_from_one =
+    on_angles<CountsFromOnePosition>("mutant_counts_from_one_position_exact");
+
+// Takes a table that has more rows than a call needs for a packed one. Seen by agreement.
+struct SpareRowsArePacked : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    if (p.table_rows_by == ROPE_ROW_BY_TOKEN && p.table_rows > p.batch * p.tokens)
+      p.table_row_stride = p.rotary_dim / 2;
+  }
+};
+const RegisteredKernel spare_rows_packed =
+    on_table<SpareRowsArePacked>("mutant_spare_rows_are_packed_table");
 
 // Takes rows of a batch for equal if their first, middle and last positions are. Seen by agreement.
 struct RowsAlikeByThree : Correct {

@@ -9,7 +9,7 @@
 // Bound: that of agreement for every pair. No other element may change.
 //
 // Kills by itself: twelve_heads, token_after, more_than_16, unusual_wide, rotary_dim_above
-// Kills by itself: long_tail
+// Kills by itself: long_tail, one_dim, rows_in_16_bits, ten_blocks
 #include <algorithm>
 #include <vector>
 
@@ -66,8 +66,8 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   }
 }
 
-// Sizes that a kernel may count in 16 bits, or handle by another path: a long prompt of several
-// rows. Then more rows and more elements than smoke has time for.
+// Sizes that a kernel may handle by another path: a long prompt of several rows, or, in a run that
+// is held to a model, of its heads. Then more elements than smoke has time for.
 void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (!offer.tokens) return;
   const auto add = [&](std::int64_t tokens, std::int64_t batch, const Case& from, std::size_t i) {
@@ -75,10 +75,42 @@ void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
     at_random(c);
     add_turned(cases, c, offer, i);
   };
-  add(2100, 3, base_case(offer), 0);
-  if (profile == Profile::smoke) return;
-  add(65'537, 1, base_case(offer), 0);
-  add(4100, 1, widened(base_case(offer), offer), 3);
+  if (offer.one_model)
+    for (const std::size_t turn : {0U, 3U})
+      add_turned(cases, with(offer.base, offer, {.from = 3, .tokens = 2048}), offer, turn);
+  else
+    add(2100, 3, base_case(offer), 0);
+  if (profile != Profile::smoke) add(4100, 1, widened(base_case(offer), offer), 3);
+}
+
+// Counts past 10,240, which are ten blocks of 1,024, and past 2^16, of each axis and of the
+// products that a grid makes of two or three. A row of its own position costs more than a head. So
+// in smoke f32 has the largest numbers of rows, and each other type those past 10,240.
+void add_counts(std::vector<Case>& cases, const Offer& offer, Profile profile) {
+  if (offer.one_model) return;
+  constexpr Wish all[] = {{.batch = 307, .tokens = 1, .heads = 229},
+                          {.batch = 1, .tokens = 283, .heads = 241},
+                          {.batch = 43, .tokens = 41, .heads = 39},
+                          {.batch = 1, .tokens = 1, .heads = 66'301},
+                          {.batch = 10'333, .tokens = 1, .heads = 1},
+                          {.batch = 1, .tokens = 10'501, .heads = 1},
+                          {.batch = 1, .tokens = 10'247, .heads = 1, .backward = true},
+                          {.batch = 1, .tokens = 10'777, .heads = 1, .in_place = true},
+                          {.batch = 70'001, .tokens = 1, .heads = 1},
+                          {.batch = 1, .tokens = 66'103, .heads = 1},
+                          {.batch = 1, .tokens = 67'003, .heads = 1, .backward = true},
+                          {.batch = 1, .tokens = 65'537, .heads = 1, .in_place = true}};
+  for (const Wish& wish : all) {
+    const bool largest = wish.batch * wish.tokens > 1 << 16,
+               of_f32 = offer.base.dtype == Dtype::f32;
+    if (wish.heads == 1 && profile == Profile::smoke && largest != of_f32) continue;
+    Case c =
+        with(offer.any_size ? resized(base_case(offer), {2, 2}) : base_case(offer), offer, wish);
+    if (c.batch != wish.batch || c.tokens != wish.tokens || c.tensors[0].heads != wish.heads)
+      continue;
+    at_random(c);
+    cases.push_back(c);
+  }
 }
 
 // Heads of Q, fewer heads of K as in grouped queries, and batch rows.
@@ -118,26 +150,33 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
   cases.push_back(c);
 }
 
-// More than 2^22 pairs in one token: a flat index may have 22 bits. Heads have 3 pairs, if such are
-// supported, as a division by a power of two is exact in f32 as well.
+// More than 2^22 pairs, in one token and in a prompt: a flat index may have 22 bits. Heads have 3
+// or 48 pairs, if such are supported, as a division by a power of two is exact in f32 as well.
 void add_flat_pairs(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (profile == Profile::smoke || !offer.many_heads) return;
   const Case c = offer.any_size ? resized(base_case(offer), {6, 6}) : base_case(offer);
   add_turned(cases, with(c, offer, {.heads = (1 << 22) / (c.rotary_dim / 2) + 3}), offer, 2);
+  constexpr HeadSize wide{96, 96};
+  const bool takes_wide = std::any_of(offer.sizes.begin(), offer.sizes.end(), [&](HeadSize size) {
+    return size.head_dim == wide.head_dim && size.rotary_dim == wide.rotary_dim;
+  });
+  if (!offer.tokens || !takes_wide) return;
+  cases.push_back(with(resized(base_case(offer), wide), offer, {.tokens = 6000, .heads = 32}));
 }
 
 struct Width {
   std::int64_t head_dim, rotary_dim, offset;
 };
 
-// Windows of any width, with dims before and behind them.
+// Windows of any width, with dims before and behind them. One dim alone comes in both placements.
 void add_widths(std::vector<Case>& cases, const Offer& offer) {
-  constexpr Width widths[] = {{192, 64, 128},  {576, 64, 512},  {64, 2, 62},     {40, 8, 32},
-                              {73, 8, 65},     {300, 16, 0},    {513, 32, 0},    {264, 8, 256},
-                              {24, 8, 9},      {17, 8, 9},      {142, 142, 0},   {190, 190, 0},
-                              {254, 250, 3},   {258, 258, 0},   {384, 384, 0},   {510, 510, 0},
-                              {520, 520, 0},   {1024, 1024, 0}, {1030, 1026, 2}, {600, 8, 0},
-                              {1100, 16, 1084}};
+  constexpr Width widths[] = {{192, 64, 128},   {576, 64, 512},  {64, 2, 62},     {40, 8, 32},
+                              {73, 8, 65},      {300, 16, 0},    {513, 32, 0},    {264, 8, 256},
+                              {24, 8, 9},       {17, 8, 9},      {142, 142, 0},   {190, 190, 0},
+                              {254, 250, 3},    {258, 258, 0},   {384, 384, 0},   {510, 510, 0},
+                              {520, 520, 0},    {1024, 1024, 0}, {1030, 1026, 2}, {600, 8, 0},
+                              {1100, 16, 1084}, {3, 2, 0},       {3, 2, 1},       {17, 16, 0},
+                              {17, 16, 1},      {65, 64, 0},     {65, 64, 1}};
   std::size_t i = 0;
   for (const Width& w : widths) {
     if (!offer.any_size || (w.offset > 0 && !offer.window_offset)) continue;
@@ -145,6 +184,7 @@ void add_widths(std::vector<Case>& cases, const Offer& offer) {
     c.rotary_dim = w.rotary_dim;
     set_window(c, w.head_dim - w.rotary_dim, w.offset);
     add_turned(cases, c, offer, ++i);
+    if (w.head_dim == w.rotary_dim + 1) add_turned(cases, c, offer, i + 2);
   }
 }
 
@@ -196,6 +236,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   add_tokens(cases, offer, profile);
   add_large(cases, offer, profile);
+  add_counts(cases, offer, profile);
   add_heads_and_rows(cases, offer, profile);
   add_flat_pairs(cases, offer, profile);
   add_widths(cases, offer);

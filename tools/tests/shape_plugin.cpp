@@ -1,5 +1,7 @@
 // Kernels for shape_test. Some take the heads of one model alone, as many kernels for GPUs do. Some
 // take any shape and are wrong in one.
+#include <algorithm>
+
 #include "tools/tests/right_rotation.h"
 
 namespace ropewalk {
@@ -73,6 +75,13 @@ std::int32_t packed_as_llama(const rope_problem* p, const rope_operands* o, void
   return right(&seen, o, state);
 }
 
+// Counts tokens x heads of a prompt in 16 bits.
+std::int32_t short_prompt_as_llama(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_problem seen = *p;
+  if (has_heads(*p, llama)) seen.tokens = std::min<std::int64_t>(p->tokens, 0xffff / llama.q);
+  return right(&seen, o, state);
+}
+
 const RegisteredKernel kernels[] = {
     RegisteredKernel{{.name = "shape_of_llama", .supports = one_shape<llama>, .apply = right}},
     RegisteredKernel{
@@ -89,6 +98,8 @@ const RegisteredKernel kernels[] = {
         {.name = "shape_narrow_positions", .supports = any_shape, .apply = narrow_as_llama}},
     RegisteredKernel{
         {.name = "shape_packed_heads", .supports = any_shape, .apply = packed_as_llama}},
+    RegisteredKernel{
+        {.name = "shape_short_prompt", .supports = any_shape, .apply = short_prompt_as_llama}},
 };
 
 }  // namespace

@@ -99,6 +99,23 @@ TEST(OneShape, WhatIsStatedIsHeldToo) {
   EXPECT_FALSE(contains(r.out, "half_split")) << r.out;
 }
 
+// A run that is held to a model has a prompt of 2,048 tokens at its heads, in each profile.
+TEST(OneShape, HasALongPromptOfItsModel) {
+  const auto file = scratch() / "model.json";
+  spill(file, R"({"model_type": "llama", "num_attention_heads": 32, "num_key_value_heads": 8,)"
+              R"("hidden_size": 4096, "rope_theta": 10000, "max_position_embeddings": 4096,)"
+              R"("torch_dtype": "float32"})");
+  const std::string verify =
+      "verify --profile smoke --property sizes --kernel shape_of_llama "
+      "--kernel shape_short_prompt" +
+      plugin;
+  const Result free = ropewalk(verify), held = ropewalk(verify + "--config " + file.string());
+  EXPECT_TRUE(says(free, "PASS", "shape_short_prompt")) << free.out << free.err;
+  EXPECT_TRUE(says(held, "PASS", "shape_of_llama")) << held.out << held.err;
+  EXPECT_TRUE(says(held, "FAIL", "shape_short_prompt")) << held.out << held.err;
+  EXPECT_TRUE(contains(held.out, "tokens=2048")) << held.out;
+}
+
 // A call of 8 MiB lies between two levels of the covering array.
 TEST(OneShape, MayBeLargerThanTheLevels) {
   const Result r =

@@ -61,7 +61,8 @@ const std::vector<Composed>& composed_kernels();
 
 /// Mutants of another table that only a case too large for smoke kills.
 inline constexpr std::string_view too_large_for_smoke[] = {"mutant_flat_index_of_22_bits_table",
-                                                           "mutant_ticket_of_9_bits_table"};
+                                                           "mutant_ticket_of_9_bits_table",
+                                                           "mutant_flat_index_of_prompt_exact"};
 
 /// The correct kernel of a form, which has no member and refuses nothing.
 std::string control_of(const Form& form);
