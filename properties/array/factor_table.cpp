@@ -187,9 +187,9 @@ bool position_strides_have_their_axes(const Levels& l, Dtype, std::int32_t) {
       return several(l, Factor::batch);
     case level::one_token:
       return several(l, Factor::tokens) && l[Factor::rows_by] == level::by_position;
-    case level::one_position:
+    case level::one_position:  // four callers show no more of it, and take as long as many rows
       return several(l, Factor::tokens) && several(l, Factor::batch) &&
-             l[Factor::rows_by] == level::by_position;
+             l[Factor::rows_by] == level::by_position && l[Factor::callers] == level::one_caller;
   }
   __builtin_unreachable();
 }
@@ -360,7 +360,7 @@ const std::vector<Requirement>& requirements() {
       {{placement, tensors}, placement_has_its_tensors},
       {{tables, tensors}, tables_have_their_tensors},
       {{rows_by, position_type, position_strides}, positions_are_given},
-      {{position_strides, tokens, batch, rows_by}, position_strides_have_their_axes},
+      {{position_strides, tokens, batch, rows_by, callers}, position_strides_have_their_axes},
       {{position_order, tokens}, order_has_its_tokens},
       {{rows_by, position_range, rotary_dim}, table_reaches},
       {{window, room}, room_is_in_the_window},
