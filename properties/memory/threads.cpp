@@ -19,7 +19,7 @@
 // other level. Every other such row is the first of a process too.
 //
 // Kills by itself: made_late, static_scratch, shared_last, scratch_in_state, prepared_thread
-// Kills by itself: backward_made_late, shared_row_of_decode, scratch_locked, made_late_locked
+// Kills by itself: backward_made_late, shared_row_of_decode, scratch_locked
 // Kills by itself: current_problem, form_made_late
 #include <fmt/format.h>
 #include <sched.h>
@@ -148,21 +148,17 @@ Finding check(Subject& subject, const Case& c) {
                                      : call_together(subject, problem, rounds);
 }
 
-// The first calls of a process, in the form of a row.
-Finding first_in_this_form(Subject& subject, const Problem& problem) {
-  Worker worker = subject.worker.another();
-  Subject fresh = subject.in(worker);
-  return call_together(fresh, problem, 1);
-}
-
 // With positions as in the fixed cases, also so that both problems of two span the same ones.
 Finding judge(Subject& subject, const Problem& problem, const Execution&, const RowSample&) {
   const Case& c = problem.source;
   const bool is_first =
       hash(c.seed, 0xf125) % 2 == 0 && subject.facts.device.empty() && !has_one_processor();
   const Problem again = make_problem(c, subject.oracle, SecondPositions::always_others);
-  if (is_first)
-    if (const Finding f = first_in_this_form(subject, again); fails(f)) return f;
+  if (is_first) {  // these are the first calls of a process too
+    Worker worker = subject.worker.another();
+    Subject fresh = subject.in(worker);
+    if (const Finding f = call_together(fresh, again, 1); fails(f)) return f;
+  }
   return call_together(subject, again, few_rounds);
 }
 

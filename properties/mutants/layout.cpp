@@ -141,20 +141,5 @@ struct BehindOtherIsInPlace : Correct {
 const RegisteredKernel behind_other_is_in_place =
     on_table<BehindOtherIsInPlace>("mutant_behind_other_is_in_place_table");
 
-// Takes packed outputs that touch for one tensor, and reads K's input behind Q's. Seen by
-// shared_inputs.
-struct TouchingOutputsAreOne : Correct {
-  void see(rope_problem& p, rope_operands& o) override {
-    const rope_tensor &q = p.tensor[0], &k = p.tensor[1];
-    const std::int64_t size = p.batch * p.tokens * q.heads * q.head_dim;
-    if (p.tensor_count > 1 && k.in_token_stride == k.out_token_stride &&
-        o.tensor[0].in != o.tensor[1].in &&
-        out_row(p, o, 1, 0, 0, 0) - out_row(p, o, 0, 0, 0, 0) == size)
-      o.tensor[1].in = in_row(p, o, 0, 0, 0, 0) + size;
-  }
-};
-const RegisteredKernel touching_outputs_are_one =
-    on_table<TouchingOutputsAreOne>("mutant_touching_outputs_are_one_table");
-
 }  // namespace
 }  // namespace ropewalk::mutants

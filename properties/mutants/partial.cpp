@@ -103,16 +103,6 @@ const RegisteredKernel rotates_all_tensors_table =
 const RegisteredKernel rotates_all_tensors_exact =
     on_angles<RotatesAllTensors>("mutant_rotates_all_tensors_exact");
 
-// Takes a head of Q with one dim beside its window for a whole one, which begins with its window,
-// as half of that dim is 0. Seen by sizes.
-struct OneDimBefore : Correct {
-  void see(rope_problem& p, rope_operands&) override {
-    rope_tensor& s = p.tensor[0];
-    if (s.rotate != 0 && (s.head_dim - p.rotary_dim) / 2 == 0) s.rotary_offset = 0;
-  }
-};
-const RegisteredKernel one_dim_before = on_table<OneDimBefore>("mutant_one_dim_before_table");
-
 // In place, a store of two elements at the end of a head also writes the lone dim behind the
 // window, with what was read of the next head. Seen by sizes.
 struct OneDimBehind : Correct {

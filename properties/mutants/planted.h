@@ -11,6 +11,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "kernels/api/half.h"
@@ -88,6 +89,22 @@ KernelInfo angles_info(const char* name) {
   info.angle_contract = ROPE_CONTRACT_EXACT;
   info.supports = supports_angles;
   info.workspace_bytes = row_bytes;
+  return info;
+}
+/// The same for a kernel with a state of this type for each problem.
+template <class State>
+std::int32_t make_state(const rope_problem*, void** state) {
+  *state = new (std::nothrow) State();
+  return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+}
+template <class State>
+void drop_state(void* state) {
+  delete static_cast<State*>(state);
+}
+template <class State>
+KernelInfo with_state(KernelInfo info) {
+  info.prepare = make_state<State>;
+  info.release = drop_state<State>;
   return info;
 }
 template <class Hooks>

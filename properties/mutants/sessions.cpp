@@ -30,27 +30,9 @@ struct Counted {
   std::int64_t calls = 0;
   const void* tables = nullptr;
 };
-template <class State>
-std::int32_t make_state(const rope_problem*, void** state) {
-  *state = new (std::nothrow) State;
-  return *state != nullptr ? ROPE_OK : ROPE_FAILED;
-}
-template <class State>
-void drop_state(void* state) {
-  delete static_cast<State*>(state);
-}
-
-template <class State>
-KernelInfo with_state(const char* name) {
-  KernelInfo info = table_info<Correct>(name);
-  info.prepare = make_state<State>;
-  info.release = drop_state<State>;
-  return info;
-}
-
 // The third call on a state is wrong. A suite that makes two calls a state never finds it.
 KernelInfo third_call_info() {
-  KernelInfo info = with_state<Counted>("mutant_third_call_table");
+  KernelInfo info = with_state<Counted>(table_info<Correct>("mutant_third_call_table"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     return turned(p, o, ++static_cast<Counted*>(state)->calls == 3);
   };
@@ -77,7 +59,7 @@ bool has_one_position(const rope_problem& p, const rope_operands& o) {
 // From the seventh call with positions at one address on, the position of the sixth: what a graph
 // that was captured then would replay.
 KernelInfo captured_info() {
-  KernelInfo info = with_state<Held>("mutant_position_of_call_6_table");
+  KernelInfo info = with_state<Held>(table_info<Correct>("mutant_position_of_call_6_table"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     Held& held = *static_cast<Held*>(state);
     if (!has_one_position(*p, *o)) return turned(p, o, false);
@@ -92,7 +74,7 @@ const RegisteredKernel captured{captured_info()};
 
 // Positions end at the largest of the first three calls, or at 4,096: a table that grew once.
 KernelInfo grown_once_info() {
-  KernelInfo info = with_state<Held>("mutant_grown_once_table");
+  KernelInfo info = with_state<Held>(table_info<Correct>("mutant_grown_once_table"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     Held& held = *static_cast<Held*>(state);
     if (!has_one_position(*p, *o)) return turned(p, o, false);
@@ -118,7 +100,7 @@ bool holds_zeros(const rope_problem& p, const rope_operands& o) {
   return zeros;
 }
 KernelInfo first_of_zeros_info() {
-  KernelInfo info = with_state<Counted>("mutant_scale_of_zeros_table");
+  KernelInfo info = with_state<Counted>(table_info<Correct>("mutant_scale_of_zeros_table"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     Counted& seen = *static_cast<Counted*>(state);
     if (seen.calls++ == 0 && holds_zeros(*p, *o)) seen.tables = p;
@@ -130,18 +112,8 @@ KernelInfo first_of_zeros_info() {
 }
 const RegisteredKernel first_of_zeros{first_of_zeros_info()};
 
-// The first call of a process chooses the code of all: if it is in place, later ones read their
-// input where they write.
-struct ChosenInPlace : Correct {
-  void see(rope_problem& p, rope_operands& o) override {
-    static const bool is_in_place = o.tensor[0].in == o.tensor[0].out;
-    if (is_in_place) read_from_output(p, o, 0);
-  }
-};
-const RegisteredKernel chosen_in_place =
-    on_table<ChosenInPlace>("mutant_chosen_by_call_1_of_process_table");
-
-// If it is a decode step, later calls have one position a batch row.
+// The first call of a process chooses the code of all: if it is a decode step, later ones have one
+// position a batch row.
 struct ChosenByDecode : Correct {
   void see(rope_problem& p, rope_operands&) override {
     static const bool is_decode = p.tokens == 1;
@@ -150,17 +122,6 @@ struct ChosenByDecode : Correct {
 };
 const RegisteredKernel chosen_by_decode =
     on_table<ChosenByDecode>("mutant_chosen_by_decode_of_process_table");
-
-// If it goes backward with several tokens, its scale stays that of all.
-struct ScaleOfFirst : Correct {
-  void see(rope_problem& p, rope_operands&) override {
-    static const double kept =
-        p.operation == ROPE_TRANSPOSE && p.tokens > 1 ? p.attention_scale : 0;
-    if (kept != 0 && kept != 1) p.attention_scale = kept;
-  }
-};
-const RegisteredKernel scale_of_first =
-    on_table<ScaleOfFirst>("mutant_scale_of_call_1_of_process_table");
 
 // If it is in place with gaps between its rows, later calls read their input where they write.
 struct ChosenByGaps : Correct {
@@ -189,7 +150,7 @@ const RegisteredKernel sign_made_late =
 // Correct outputs, and a misdeed in every hundredth call on a state.
 template <void (*misdeed)()>
 KernelInfo on_hundredth_call(const char* name) {
-  KernelInfo info = with_state<std::atomic<std::int64_t>>(name);
+  KernelInfo info = with_state<std::atomic<std::int64_t>>(table_info<Correct>(name));
   info.flags |= ROPE_THREAD_SAFE;
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     if (++*static_cast<std::atomic<std::int64_t>*>(state) % 100 == 0) misdeed();
@@ -217,7 +178,7 @@ const RegisteredKernel flushes_late{
 
 // A count of calls that takes 65,536 for none.
 KernelInfo sixteen_bits_info() {
-  KernelInfo info = with_state<Counted>("mutant_on_call_65536_table");
+  KernelInfo info = with_state<Counted>(table_info<Correct>("mutant_on_call_65536_table"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     return turned(p, o, ++static_cast<Counted*>(state)->calls % 65536 == 0);
   };
@@ -257,7 +218,7 @@ struct Late {
 };
 double last_prepared = 0;
 KernelInfo taken_late_info() {
-  KernelInfo info = with_state<Late>("mutant_state_made_at_first_call_table");
+  KernelInfo info = with_state<Late>(table_info<Correct>("mutant_state_made_at_first_call_table"));
   info.prepare = [](const rope_problem* p, void** state) {
     last_prepared = p->attention_scale;
     return make_state<Late>(p, state);
@@ -279,9 +240,8 @@ struct Prompted {
 };
 std::int64_t steps_of_process = 0, end_of_steps = 0;
 KernelInfo goes_on_info() {
-  KernelInfo info = angles_info<Correct>("mutant_second_prompt_goes_on_exact");
-  info.prepare = make_state<Prompted>;
-  info.release = drop_state<Prompted>;
+  KernelInfo info =
+      with_state<Prompted>(angles_info<Correct>("mutant_second_prompt_goes_on_exact"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     Prompted& prompted = *static_cast<Prompted*>(state);
     rope_problem seen = *p;
@@ -309,9 +269,8 @@ struct Counting {
   std::int64_t steps = 0, last = -2;
 };
 KernelInfo counts_on_info() {
-  KernelInfo info = angles_info<Correct>("mutant_counts_on_after_25_steps_exact");
-  info.prepare = make_state<Counting>;
-  info.release = drop_state<Counting>;
+  KernelInfo info =
+      with_state<Counting>(angles_info<Correct>("mutant_counts_on_after_25_steps_exact"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     Counting& c = *static_cast<Counting*>(state);
     if (p->batch * p->tokens != 1) return apply<Correct>(p, o, nullptr);

@@ -171,16 +171,6 @@ KernelInfo scratch_in_state_info() {
 }
 const RegisteredKernel scratch_in_state{scratch_in_state_info()};
 
-template <class State>
-KernelInfo with_state(KernelInfo info) {
-  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
-    *state = new (std::nothrow) State();
-    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
-  };
-  info.release = [](void* state) { delete static_cast<State*>(state); };
-  return info;
-}
-
 // A lock in the state guards what belongs to the process: right with one state, wrong with two.
 template <class Hooks>
 KernelInfo locked_by_state(const char* name) {
@@ -193,8 +183,6 @@ KernelInfo locked_by_state(const char* name) {
 }
 const RegisteredKernel locked_scratch{
     locked_by_state<StaticScratch>("mutant_scratch_locked_by_state_table")};
-const RegisteredKernel locked_made_late{
-    locked_by_state<MadeLate>("mutant_made_late_locked_by_state_table")};
 
 // The process has one current direction and scale, which each call sets. States of one problem set
 // what is there.

@@ -68,29 +68,18 @@ void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offe
 
 // True for the entries of a list of n that stay from one call to the next: what a key made of some
 // entries tells apart no more.
-bool stays(std::size_t call, std::int64_t entry, std::int64_t n) {
-  switch (call % 10) {
-    case 0:
-      return entry < 2;
-    case 1:
-      return entry < 8;
-    case 2:
-      return entry < 16;
-    case 3:
-      return entry == n - 1;
-    case 4:
-      return entry >= n - 8;
-    case 5:
-      return entry != n / 2;
-    case 6:
-      return entry < 2 || entry >= n - 2;
-    case 7:
-      return entry % 2 == 0;
-    case 8:
-      return entry % 8 == 0;
-    default:
-      return entry != static_cast<std::int64_t>(call) / 10;
-  }
+bool stays(std::size_t call, std::int64_t entry, std::int64_t entries) {
+  constexpr bool (*keys[])(std::int64_t, std::int64_t) = {
+      [](auto i, auto) { return i < 2; },
+      [](auto i, auto) { return i < 8; },
+      [](auto i, auto) { return i < 16; },
+      [](auto i, auto n) { return i == n - 1; },
+      [](auto i, auto n) { return i >= n - 8; },
+      [](auto i, auto n) { return i != n / 2; },
+      [](auto i, auto) { return i % 2 == 0; },
+      [](auto i, auto) { return i % 8 == 0; },
+      [](auto i, auto n) { return i < 2 || i >= n - 2; }};
+  return keys[call % std::size(keys)](entry, entries);
 }
 
 // Lists of 40 positions, of tokens or of batch rows, each of which agrees with the one before in

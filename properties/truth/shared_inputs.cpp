@@ -6,7 +6,7 @@
 // Bound: that of agreement for every pair. No other element may change.
 //
 // Kills by itself: zero_stride, one_sin, fused_in_place, overlap_is_in_place
-// Kills by itself: behind_other_is_in_place, touching_outputs_are_one
+// Kills by itself: behind_other_is_in_place
 #include <algorithm>
 #include <vector>
 
