@@ -49,8 +49,8 @@ TEST(WorkloadShape, FaultsNameTheKey) {
   EXPECT_EQ(with([](Workload& x) { x.scaling_values[1] = 4.5; }), "low_freq_factor");
   EXPECT_EQ(with([](Workload& x) { x.scaling_values[1] = 0; }), "low_freq_factor");
   EXPECT_EQ(with([](Workload& x) { x.scaling_values[3] = 0; }), "original_positions");
-  EXPECT_EQ(with([](Workload& x) { x.tokens = (std::int64_t{1} << 31) - 15; }), "batch");
-  EXPECT_EQ(with([](Workload& x) { x.tokens = (std::int64_t{1} << 31) - 14; }), "tokens");
+  EXPECT_EQ(with([](Workload& x) { x.tokens = (std::int64_t{1} << 31) - 4095; }), "batch");
+  EXPECT_EQ(with([](Workload& x) { x.tokens = (std::int64_t{1} << 31) - 4094; }), "tokens");
   EXPECT_EQ(with([](Workload& x) { x.tensors[0].heads = INT64_MAX; }), "batch");
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].heads = 0; }), "q_heads");
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].rotary_offset = -1; }), "q_heads");

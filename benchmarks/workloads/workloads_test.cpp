@@ -340,8 +340,8 @@ TEST(Workloads, ProblemIsContiguousAndComplete) {
   EXPECT_EQ(p.struct_size, sizeof(rope_problem));
   EXPECT_EQ(p.operation, ROPE_TRANSPOSE);
   EXPECT_EQ(p.tensor_count, 2u);
-  EXPECT_EQ(p.max_position, 4 + 15);
-  EXPECT_EQ(p.table_rows, 5 + 15);
+  EXPECT_EQ(p.max_position, 4 + 4095);
+  EXPECT_EQ(p.table_rows, 5 + 4095);
   EXPECT_EQ(p.table_row_stride, 4);
   EXPECT_EQ(p.table_dtype, ROPE_F64);
   EXPECT_EQ(p.tensor[0].in_token_stride, 64);
@@ -352,7 +352,7 @@ TEST(Workloads, ProblemIsContiguousAndComplete) {
   Workload scattered = w;
   scattered.scattered = true;
   EXPECT_EQ(make_problem(scattered, inv_freq, ROPE_ANGLES_TABLE, Operation::forward).table_rows,
-            8192 + 15);
+            8192 + 4095);
 }
 
 TEST(Workloads, SayHowTheDataIsHandedOver) {

@@ -138,7 +138,7 @@ void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const 
   std::memcpy(data, content.data(), content.size());
   const std::size_t after = at.lead + content.size();
   fill_bits(pages + after, at.pages_bytes - after, b.dtype, gaps);
-  fill_poison(pages + after, at.past, b.dtype, poison);
+  if (!b.writable) fill_poison(pages + after, at.past, b.dtype, poison);
   // The content was made with poison: a where it is writable.
   const std::uint64_t made = poison_bits(b.writable ? Poison::a : Poison::read_only, b.dtype);
   const std::uint64_t unwritten = poison_bits(poison, b.dtype);

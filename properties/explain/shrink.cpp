@@ -4,10 +4,13 @@
 #include "properties/explain/shrink.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <set>
+#include <vector>
 
+#include "harness/cases/problem.h"
 #include "properties/explain/check_case.h"
 #include "properties/explain/shrink_steps.h"
 #include "properties/two_runs.h"
@@ -36,6 +39,26 @@ std::int64_t elements(const Case& c) {
 
 bool rotates(const Case& c) {
   return std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return t.rotate; });
+}
+
+// True if rows of two tensors share elements of their input, which then has the values of one.
+bool inputs_overlap(const Case& c) {
+  if (!c.fused) return false;
+  const rope_problem p = without_positions(c);
+  std::vector<std::array<std::int64_t, 2>> rows;  // where each begins, and of which tensor
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t t = 0; t < p.tokens; ++t)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
+          rows.push_back({c.tensors[i].in_at + in_index(p, i, b, t, h), i});
+  std::sort(rows.begin(), rows.end());
+  std::int64_t ends[ROPE_MAX_TENSORS] = {};
+  for (const auto& [begin, tensor] : rows) {
+    for (std::int64_t other = 0; other < p.tensor_count; ++other)
+      if (other != tensor && ends[other] > begin) return true;
+    ends[tensor] = std::max(ends[tensor], begin + p.tensor[tensor].head_dim);
+  }
+  return false;
 }
 
 // Property::shape may undo what a step removed.
@@ -107,6 +130,7 @@ class Search {
       if (larger(c, best_.smallest)) return false;
       // Rows may share data only in the manner of the failing case, such as a broadcast.
       if ((shared_rows(c) & ~shared_rows(best_.smallest)) != 0) return false;
+      if (inputs_overlap(c) && !inputs_overlap(best_.smallest)) return false;
       // A crash needs no comparison. But once the crash is mended, its replay line should compare
       // something.
       if (rotates(best_.smallest) && !rotates(c)) return false;
