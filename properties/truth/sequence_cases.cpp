@@ -66,8 +66,8 @@ void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offe
                          odd + 1, -odd, 1 - odd, 40000000, 40000001, 5, -5}));
 }
 
-// True for the entries of a list of n that stay from one call to the next: what a key made of some
-// entries tells apart no more.
+// True if an entry of a list stays from one call to the next. What changes is what a key made of
+// some entries does not see.
 bool stays(std::size_t call, std::int64_t entry, std::int64_t entries) {
   constexpr bool (*keys[])(std::int64_t, std::int64_t) = {
       [](auto i, auto) { return i < 2; },
