@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "base/printable.h"
@@ -35,6 +36,8 @@ std::int64_t& known_memory_kills() {
 }
 
 std::string cause_of_kill() {
+  static std::mutex alone;
+  const std::lock_guard lock(alone);
   const std::string cause = memory_kill_text(known_memory_kills());
   known_memory_kills() = memory_kills();
   return cause.empty() ? "" : ": " + cause;

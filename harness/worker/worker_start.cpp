@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -26,6 +27,8 @@ extern "C" char** environ;  // NOLINT: POSIX's own name
 
 namespace ropewalk::harness {
 namespace {
+
+std::mutex of_all_workers;  // several threads may start workers
 
 using namespace protocol;
 
@@ -215,6 +218,7 @@ std::string Worker::load_failure() {
 // What loading changed is also told here, once, as not every command prints rows that say it.
 void Worker::note_remarks(const std::string& text) {
   static std::set<std::string> told;
+  const std::lock_guard lock(of_all_workers);
   std::istringstream lines(text);
   std::vector<std::string> out(1);
   for (std::getline(lines, out[0]); std::getline(lines, out.emplace_back());)
@@ -274,6 +278,7 @@ std::string Worker::changed_plugin(const std::vector<KernelFacts>& listed) const
     for (const KernelFacts& facts : listed)
       if (facts.plugin == plugin) of_plugin.push_back(facts);
     for (KernelFacts& facts : of_plugin) facts.index = 0;  // the index depends on other plugins
+    const std::lock_guard lock(of_all_workers);
     const auto& first = options_.first_lists->try_emplace(plugin, of_plugin).first->second;
     if (!std::equal(first.begin(), first.end(), of_plugin.begin(), of_plugin.end(), are_same))
       return plugin;

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <condition_variable>
+#include <deque>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -67,17 +71,40 @@ int own_large_cases(const ArrayPhase& phase) {
   return phase.most_bytes == level::beyond ? 2 : 6;
 }
 
+constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+
+// A row of the array, and what its cases told.
+struct JudgedRow {
+  struct Told {
+    std::size_t property;
+    Finding finding;
+    std::optional<Case> failing;
+  };
+  Row row;
+  Levels levels;
+  Case of;
+  std::vector<Told> told = {};
+  Noted noted = {};
+  bool ran = false;  // else it counts as not met, as there is no memory for it
+  std::string killed = {};
+};
+
+// The first thread makes the rows, and all judge them. What they told counts in the order of the
+// rows, up to the row that would have been the last in one thread.
 class ArrayRun {
  public:
-  ArrayRun(Subject& subject, Asked& asked, const std::vector<const Property*>& properties,
-           const ArrayLimits& limits)
-      : subject_(subject),
+  ArrayRun(JudgeThreads& threads, std::vector<Subject>& subjects, Asked& asked,
+           const std::vector<const Property*>& properties, const ArrayLimits& limits)
+      : threads_(threads),
+        subjects_(subjects),
         properties_(properties),
         limits_(limits),
         questions_(asked.questions),
         offered_(asked.levels),
         model_(offered_),
-        cases_(questions_, model_) {
+        cases_(questions_, model_),
+        failed_at_(properties.size()) {
+    for (std::atomic<std::size_t>& row : failed_at_) row = never;
     for (const Property* each : properties_) out_.runs[each->name];
     if (limits_.large == nullptr) return;
     for (const Levels& levels : *limits_.large)
@@ -86,28 +113,40 @@ class ArrayRun {
 
   ArrayResult run() {
     const std::vector<ArrayPhase> phases = phases_of(limits_.profile);
-    for (const ArrayPhase& phase : phases)
-      if (may_go_on()) run_phase(phase);
-    if (questions_.died()) charge_supports();
-    if (!is_enough()) count(phases);
+    threads_.run([&](std::size_t i) {
+      if (i == 0) make_rows(phases);
+      judge_rows(subjects_[i]);
+    });
+    add_up();
+    if (questions_.died())
+      charge_supports();
+    else if (!is_enough(never))
+      count(phases);
     out_.not_offered = not_offered(offered_);
     return std::move(out_);
   }
 
  private:
-  bool failed(const Property* property) const {
-    return out_.runs.at(property->name).failing.has_value();
-  }
-
-  // True if more cases would tell nothing.
-  bool is_enough() const {
-    const auto has_failed = [this](const Property* each) { return failed(each); };
-    return limits_.until_failure ? std::any_of(properties_.begin(), properties_.end(), has_failed)
-                                 : std::all_of(properties_.begin(), properties_.end(), has_failed);
+  // True if, after the failures in rows before `at`, more cases would tell nothing.
+  bool is_enough(std::size_t at) const {
+    const auto has_failed = [&](const std::atomic<std::size_t>& row) { return row < at; };
+    return limits_.until_failure ? std::any_of(failed_at_.begin(), failed_at_.end(), has_failed)
+                                 : std::all_of(failed_at_.begin(), failed_at_.end(), has_failed);
   }
   bool may_go_on() const {
-    return (limits_.most_cases == 0 || out_.cases < limits_.most_cases) && !is_enough() &&
-           refusals_ <= most_refusals && !questions_.died() && !killed_;
+    return (limits_.most_cases == 0 || std::ssize(rows_) < limits_.most_cases) &&
+           !is_enough(never) && refusals_ <= most_refusals && !questions_.died() &&
+           killed_at_ == never;
+  }
+
+  void make_rows(const std::vector<ArrayPhase>& phases) {
+    const std::shared_ptr<void> at_end(nullptr, [&](void*) {
+      const std::lock_guard lock(mutex_);
+      all_handed_out_ = true;
+      changed_.notify_all();
+    });
+    for (const ArrayPhase& phase : phases)
+      if (may_go_on()) run_phase(phase);
   }
 
   CoveringModel model_of(const ArrayPhase& phase) const {
@@ -132,14 +171,13 @@ class ArrayRun {
     try {
       Cover cover(model_of(phase), {phase.strength}, seed);
       for (const LevelTuple& tuple : forbidden_) cover.forbid(tuple);
-      for (const Row& row : taken_) cover.took(row);
+      for (const JudgedRow& earlier : rows_) cover.took(earlier.row);
       if (limits_.large != nullptr && phase.most_bytes >= level::level_2) {
         run_rows_of(cover, own_large_cases(phase));
         for (const Row& row : rows_of_others_) cover.took(row);
       }
       run_rows_of(cover, everything);
-    } catch (const std::invalid_argument&) {
-      // No row has these levels.
+    } catch (const std::invalid_argument&) {  // no row has these levels
     }
   }
 
@@ -147,16 +185,12 @@ class ArrayRun {
     for (int ran = 0; ran < most && may_go_on();) {
       const std::optional<Row> row = cover.next();
       if (!row) return;
-      const std::uint64_t seed = hash(limits_.seed, 0xa44a, ++rows_);
+      const std::uint64_t seed = hash(limits_.seed, 0xa44a, ++seeds_);
       const Levels levels = model_.levels_of(*row);
       if (const std::optional<Case> c = cases_.of(levels, seed)) {
         cover.took(*row);
-        if (!judge_all_data(*c)) continue;  // it counts as not met
-        ++out_.cases;
         ++ran;
-        taken_.push_back(*row);
-        if (limits_.large != nullptr && levels[Factor::bytes] >= level::level_2)
-          limits_.large->push_back(levels);
+        hand_out({*row, levels, *c});
       } else if (const LevelTuple tuple = cases_.refused_together(levels, seed);
                  !tuple.empty() && !questions_.died()) {
         ++refusals_;
@@ -165,6 +199,47 @@ class ArrayRun {
       } else {
         return;
       }
+    }
+  }
+
+  // Keeps a few rows waiting for the other threads, and judges what is too much.
+  void hand_out(JudgedRow row) {
+    std::unique_lock lock(mutex_);
+    rows_.push_back(std::move(row));
+    changed_.notify_one();
+    while (rows_.size() - begun_ > 2 * (threads_.count() - 1)) judge_next(subjects_[0], lock);
+  }
+  void judge_rows(Subject& subject) {
+    for (std::unique_lock lock(mutex_);;) {
+      changed_.wait(lock, [&] { return begun_ < rows_.size() || all_handed_out_; });
+      if (begun_ == rows_.size()) return;
+      judge_next(subject, lock);
+    }
+  }
+  void judge_next(Subject& subject, std::unique_lock<std::mutex>& lock) {
+    const std::size_t at = begun_++;
+    JudgedRow& row = rows_[at];
+    lock.unlock();
+    subject.noted = std::make_shared<Noted>();
+    if (killed_at_ > at) row.ran = judge_all_data(subject, row.of, at, row);
+    row.noted = *subject.noted;
+    lock.lock();
+  }
+
+  // What one thread would have found.
+  void add_up() {
+    for (std::size_t at = 0; at < rows_.size() && !is_enough(at); ++at) {
+      const JudgedRow& row = rows_[at];
+      ++out_.cases;
+      out_.noted.add(row.noted);
+      for (const JudgedRow::Told& told : row.told)
+        if (PropertyRun& run = out_.runs[properties_[told.property]->name]; !run.failing)
+          credit(run, told.finding, told.failing);
+      if (!row.killed.empty()) return skip_rest(row.killed);
+      if (!row.ran) continue;
+      met_.push_back(row.row);
+      if (limits_.large != nullptr && row.levels[Factor::bytes] >= level::level_2)
+        limits_.large->push_back(row.levels);
     }
   }
 
@@ -178,38 +253,40 @@ class ArrayRun {
            much;
   }
 
-  // Whether the property still has to judge this case.
-  bool concerns(const Property& property, const Case& c) const {
-    return !failed(&property) && (property.judges == nullptr || property.judges(c));
+  // Whether the property still has to judge this case of row `at`.
+  bool concerns(std::size_t property, const Case& c, std::size_t at) const {
+    const Property& p = *properties_[property];
+    return failed_at_[property] > at && (p.judges == nullptr || p.judges(c));
   }
 
   // Errors at one end of a type do not show at the other, so a case at the ends has the data of
   // each. A large one has the data of one end.
-  bool judge_all_data(Case c) {
-    if (!is_extreme(c.data)) return judge(c);
+  bool judge_all_data(Subject& subject, Case c, std::size_t at, JudgedRow& out) {
+    if (!is_extreme(c.data)) return judge(subject, c, at, out);
     constexpr std::array ends{DataPattern::edge, DataPattern::subnormal, DataPattern::span};
     c.data = ends[c.seed % ends.size()];
-    if (moves_much(c)) return judge(c);
+    if (moves_much(c)) return judge(subject, c, at, out);
     bool ran = true;
     for (const DataPattern data : ends) {
       c.data = data;
-      ran = judge(c) && ran;
+      ran = judge(subject, c, at, out) && ran;
     }
     return ran;
   }
 
-  // False: the case counts as not met, as there is no memory for it. A process that is killed twice
-  // ends the array.
-  bool judge(const Case& c) {
-    if (std::none_of(properties_.begin(), properties_.end(),
-                     [&](const Property* each) { return concerns(*each, c); }))
-      return true;
+  // False: there is no memory for the case. A process that is killed twice ends the array.
+  bool judge(Subject& subject, const Case& c, std::size_t at, JudgedRow& out) {
+    bool any = false;
+    for (std::size_t i = 0; i < properties_.size(); ++i) any = any || concerns(i, c, at);
+    if (!any) return true;
     for (const bool again : {false, true}) try {
-        judge_all(c);
+        judge_all(subject, c, at, out);
         return true;
       } catch (const Killed& killed) {
-        subject_.worker.restart();
-        if (again) skip_rest(killed.what());
+        subject.worker.restart();
+        if (!again) continue;
+        out.killed = killed.what();
+        lower(killed_at_, at);
       } catch (const NoMemory&) {
         return false;
       } catch (const std::bad_alloc&) {
@@ -220,7 +297,6 @@ class ArrayRun {
 
   // Each property has one case more than will run.
   void skip_rest(const std::string& reason) {
-    killed_ = true;
     for (auto& [property, run] : out_.runs) {
       ++run.planned;
       run.skipped = run.worst.reason = reason;
@@ -229,27 +305,33 @@ class ArrayRun {
   }
 
   // One execution for all properties.
-  void judge_all(const Case& c) {
+  void judge_all(Subject& subject, const Case& c, std::size_t at, JudgedRow& out) {
     const bool once = moves_much(c) && c.before == Before::nothing;
     const Problem problem =
-        make_problem(c, subject_.oracle, once ? SecondPositions::none : SecondPositions::reversed);
+        make_problem(c, subject.oracle, once ? SecondPositions::none : SecondPositions::reversed);
     const auto make = [&] {
-      return once ? execute_once(subject_, problem, c.seed % 2 == 0) : execute(subject_, problem);
+      return once ? execute_once(subject, problem, c.seed % 2 == 0) : execute(subject, problem);
     };
     Execution execution = make();
-    if (execution.result.kind == CallResult::Kind::hang && learn_pace(subject_, c))
+    if (execution.result.kind == CallResult::Kind::hang && learn_pace(subject, c))
       execution = make();
     const RowSample sample = RowSample::of(c);
-    for (const Property* property : properties_) {
-      if (!concerns(*property, c)) continue;
+    for (std::size_t i = 0; i < properties_.size(); ++i) {
+      if (!concerns(i, c, at)) continue;
       Finding f = failure_of(execution);
       if (f.kind == Finding::Kind::measured)
-        f = property->judge(subject_, problem, execution, sample);
+        f = properties_[i]->judge(subject, problem, execution, sample);
       if (!f.ran() || (f.kind == Finding::Kind::measured && f.compared == 0)) continue;
-      Case judged = c;
-      judged.property = property->name;
-      credit(out_.runs[property->name], f, judged);
+      out.told.push_back({i, f, {}});
+      if (f.holds()) continue;
+      out.told.back().failing = c;
+      out.told.back().failing->property = properties_[i]->name;
+      lower(failed_at_[i], at);
     }
+  }
+
+  static void lower(std::atomic<std::size_t>& to, std::size_t value) {
+    for (std::size_t now = to; now > value && !to.compare_exchange_weak(now, value);) continue;
   }
 
   // A crash or hang in supports, or a flag that supports breaks.
@@ -263,12 +345,12 @@ class ArrayRun {
     }
   }
 
-  static void credit(PropertyRun& run, const Finding& f, const Case& c) {
+  static void credit(PropertyRun& run, const Finding& f, const std::optional<Case>& failing) {
     ++run.planned;
     ++run.executed;
     ++run.compared;
     run.values += f.compared;
-    if (!f.holds()) run.failing = c;
+    run.failing = failing;
     if (run.executed == 1 || !f.holds() || f.margin > run.worst.margin) run.worst = f;
   }
 
@@ -279,7 +361,7 @@ class ArrayRun {
         continue;
       Cover all(model_.model(), {{strength, {}}}, 1);
       for (const LevelTuple& tuple : forbidden_) all.forbid(tuple);
-      for (const auto* rows : {&taken_, &rows_of_others_})
+      for (const auto* rows : {&met_, &rows_of_others_})
         for (const Row& row : *rows) all.took(row);
       out_.coverage.push_back({strength, all.coverage()});
       for (const LevelTuple& tuple : all.missing()) out_.not_met.push_back(model_.words_of(tuple));
@@ -288,7 +370,8 @@ class ArrayRun {
 
   static constexpr int most_refusals = 300, everything = std::numeric_limits<int>::max();
 
-  Subject& subject_;
+  JudgeThreads& threads_;
+  std::vector<Subject>& subjects_;
   const std::vector<const Property*>& properties_;
   ArrayLimits limits_;
   Questions& questions_;
@@ -296,12 +379,20 @@ class ArrayRun {
   ArrayModel model_;
   AcceptedCases cases_;
   ArrayResult out_;
-  std::uint64_t rows_ = 0;
+  std::uint64_t seeds_ = 0;
   int refusals_ = 0;
-  bool killed_ = false;
   std::vector<LevelTuple> forbidden_;
-  std::vector<Row> taken_;
+  std::vector<Row> met_;             // by the rows that ran
   std::vector<Row> rows_of_others_;  // of large cases, met in other pairings and data types
+
+  std::mutex mutex_;  // of the next three
+  std::condition_variable changed_;
+  std::deque<JudgedRow> rows_;
+  std::size_t begun_ = 0;
+  bool all_handed_out_ = false;
+  // The first row known in which a property fails, and in which a process was killed twice.
+  std::vector<std::atomic<std::size_t>> failed_at_;
+  std::atomic<std::size_t> killed_at_ = never;
 };
 
 // Never rounded up to 100.
@@ -313,9 +404,9 @@ std::string percent(const Coverage& coverage) {
 
 }  // namespace
 
-ArrayResult run_array(Subject& subject, Asked& asked,
+ArrayResult run_array(JudgeThreads& threads, std::vector<Subject>& subjects, Asked& asked,
                       const std::vector<const Property*>& properties, const ArrayLimits& limits) {
-  return ArrayRun(subject, asked, properties, limits).run();
+  return ArrayRun(threads, subjects, asked, properties, limits).run();
 }
 
 std::string words_of(const std::vector<ArrayCoverage>& coverage) {

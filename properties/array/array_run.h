@@ -9,6 +9,7 @@
 
 #include "properties/array/offered_levels.h"
 #include "properties/covering/covering.h"
+#include "properties/judge_threads.h"
 #include "properties/property.h"
 #include "properties/property_run.h"
 
@@ -26,6 +27,7 @@ struct ArrayResult {
   std::vector<ArrayCoverage> coverage;   ///< by strength; empty if failures ended the run early
   std::vector<std::string> not_offered;  ///< levels that the kernel refuses, in words
   std::vector<std::string> not_met;      ///< interactions that no case met, in words
+  harness::Noted noted;                  ///< of all calls
 };
 
 struct ArrayLimits {
@@ -41,8 +43,9 @@ struct ArrayLimits {
 };
 
 /// Runs cases until all interactions of the profile's strength are met, or each of the properties
-/// has seen a failure. Every property must have a judge.
-ArrayResult run_array(harness::Subject& subject, Asked& asked,
+/// has seen a failure. Every property must have a judge. There is a subject for each thread, and
+/// the first has been `asked`. The result does not depend on the number of threads.
+ArrayResult run_array(JudgeThreads& threads, std::vector<harness::Subject>& subjects, Asked& asked,
                       const std::vector<const Property*>& properties, const ArrayLimits& limits);
 
 /// "covered 100 % of 2-way, 98.1 % of 3-way interactions of what the kernel offers"

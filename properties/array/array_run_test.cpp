@@ -30,12 +30,13 @@ class Arrays : public testing::Test {
                   Profile profile = Profile::smoke) {
     for (const KernelFacts& facts : worker_.kernels())
       if (facts.name == kernel) {
-        Subject subject{worker_, oracle_, facts};
+        std::vector<Subject> subject{{worker_, oracle_, facts}};
+        JudgeThreads one;
         ArrayLimits limits;
         limits.profile = profile;
         limits.most_cases = most_cases;
-        Asked asked(subject, first_offer(subject).value());
-        return run_array(subject, asked, judged(), limits);
+        Asked asked(subject[0], first_offer(subject[0]).value());
+        return run_array(one, subject, asked, judged(), limits);
       }
     throw std::runtime_error("no kernel " + kernel);
   }

@@ -31,6 +31,9 @@ OfferedLevels ask_levels(harness::Questions& questions, const harness::Offer& of
 struct Asked {
   Asked(harness::Subject& subject, const harness::Offer& offer)
       : questions(subject), levels(ask_levels(questions, offer)) {}
+  /// The answers of the same kernel in another process.
+  Asked(harness::Subject& subject, OfferedLevels answers)
+      : questions(subject), levels(std::move(answers)) {}
   harness::Questions questions;
   OfferedLevels levels;
 };

@@ -159,6 +159,7 @@ void CaseDraws::begin(const Property& property) {
   property_ = &property;
   row_ = nothing_refused_;
   refused_ = tried_ = 0;
+  questions_.heard = {};
 }
 
 // The factors are taken in an order of the seed: each should be the first to choose as often.

@@ -3,47 +3,50 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "base/system/memory_limits.h"
 #include "harness/worker/own_workers.h"
-#include "properties/search/share_out.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 using namespace report;
 namespace {
 
-// The first letter of a line that a judge of kernels sends.
-constexpr char row_line = 'r', offer_line = 'o', progress_line = 'p';
-
-// Delivers the rows of the next kernel at once. Rows of later kernels wait.
+// Several threads judge a kernel each. Delivers the rows of the next kernel at once. Rows of later
+// kernels wait.
 class InOrder {
  public:
   InOrder(std::size_t kernels, const std::function<void(const VerdictRow&)>& on_row)
       : on_row_(on_row), rows_(kernels), done_(kernels, false) {}
 
   void add(std::size_t place, const VerdictRow& row) {
-    if (place == next_) return on_row_(row);
-    rows_[place].push_back(row);
+    place == next_ ? deliver(row) : rows_[place].push_back(row);
   }
   void finish(std::size_t place) {
     done_[place] = true;
-    while (!complete() && done_[next_]) {
-      ++next_;
-      if (complete()) return;
-      for (const VerdictRow& row : rows_[next_]) on_row_(row);
-      rows_[next_].clear();
-    }
+    while (next_ < done_.size() && done_[next_])
+      if (++next_ < done_.size())
+        for (const VerdictRow& row : std::exchange(rows_[next_], {})) deliver(row);
   }
 
  private:
-  bool complete() const { return next_ == rows_.size(); }
+  void deliver(const VerdictRow& row) {
+    if (broken_) return;
+    broken_ = true;  // if that throws
+    on_row_(row);
+    broken_ = false;
+  }
 
   const std::function<void(const VerdictRow&)>& on_row_;
   std::vector<std::vector<VerdictRow>> rows_;
   std::vector<bool> done_;
   std::size_t next_ = 0;
+  bool broken_ = false;
 };
 
 std::vector<KernelFacts> planned_kernels(std::vector<KernelFacts> all, const VerifyPlan& plan) {
@@ -51,36 +54,29 @@ std::vector<KernelFacts> planned_kernels(std::vector<KernelFacts> all, const Ver
   return all;
 }
 
-// Runs each kernel in a worker that has only that kernel's plugin.
+// Judges kernel after kernel, in some threads. Each thread has a worker and an oracle of its own,
+// and the worker has only the kernel's plugin.
 class Judge {
  public:
-  Judge(const WorkerOptions& options, const PluginKernels& found) : workers_(options, found) {}
+  Judge(const WorkerOptions& options, const PluginKernels& found, std::size_t threads)
+      : threads_(threads), oracles_(threads) {
+    for (std::size_t i = 0; i < threads_.count(); ++i) workers_.emplace_back(options, found);
+  }
 
   void verify(const KernelFacts& kernel, const VerifyPlan& plan,
               const std::function<void(const VerdictRow&)>& on_row,
               const std::function<void(const std::string&)>& on_progress) {
-    Subject subject{workers_.of(kernel), oracle_, kernel};
-    verify_kernel(subject, plan, on_row, on_progress);
+    std::vector<Subject> subjects;
+    for (std::size_t i = 0; i < threads_.count(); ++i)
+      subjects.push_back({workers_[i].of(kernel), oracles_[i], kernel});
+    verify_kernel(threads_, subjects, plan, on_row, on_progress);
   }
 
  private:
-  OwnWorkers workers_;
-  Oracle oracle_;
+  JudgeThreads threads_;
+  std::deque<OwnWorkers> workers_;
+  std::deque<Oracle> oracles_;
 };
-
-// Makes the judge of one process.
-Work judge_of(const WorkerOptions& options, const VerifyPlan& plan, const PluginKernels& found,
-              const std::vector<KernelFacts>& kernels) {
-  const auto judge = std::make_shared<Judge>(options, found);
-  return [=, &kernels](std::uint32_t job, const Tell& tell) {
-    VerifyPlan mine = plan;
-    if (plan.on_offer)
-      mine.on_offer = [&](const LedgerKey& key) { tell(offer_line, to_text(key)); };
-    judge->verify(
-        kernels[job], mine, [&](const VerdictRow& row) { tell(row_line, to_json_line(row)); },
-        [&](const std::string& what) { tell(progress_line, what); });
-  };
-}
 
 }  // namespace
 
@@ -99,26 +95,37 @@ void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, in
                         const std::function<void(const std::string&)>& on_progress) {
   const PluginKernels found = kernels_by_plugin(options);
   const std::vector<KernelFacts> kernels = planned_kernels(found.kernels, plan);
-  if (judges <= 1 || kernels.size() <= 1) {
-    Judge judge(options, found);
+  // Threads share out the parts of a kernel. Of many kernels each takes one, so nobody waits.
+  constexpr std::size_t many = 4;
+  const auto count = static_cast<std::size_t>(std::max(judges, 1));
+  if (count == 1 || kernels.size() < many * count) {
+    Judge judge(options, found, count);
     for (const KernelFacts& kernel : kernels) judge.verify(kernel, plan, on_row, on_progress);
     return;
   }
+  JudgeThreads threads(count);
+  std::deque<Judge> judge;
+  for (std::size_t i = 0; i < count; ++i) judge.emplace_back(options, found, 1);
+  std::mutex mutex;
+  const auto alone = [&](const auto& call) {
+    return [&](const auto& what) {
+      const std::lock_guard lock(mutex);
+      call(what);
+    };
+  };
+  VerifyPlan shared = plan;
+  if (plan.on_offer) shared.on_offer = alone(plan.on_offer);
   InOrder rows(kernels.size(), on_row);
-  ShareOut jobs;
-  jobs.jobs = static_cast<std::uint32_t>(kernels.size());
-  jobs.processes = judges;
-  jobs.make_work = [&] { return judge_of(options, plan, found, kernels); };
-  jobs.on_line = [&](std::uint32_t job, char kind, const std::string& text) {
-    if (kind == row_line) rows.add(job, verdict_row_from(text));
-    if (kind == offer_line) plan.on_offer(key_from(text));
-    if (kind == progress_line) on_progress(text);
-  };
-  jobs.on_done = [&](std::uint32_t job) {
-    rows.finish(job);
-    return true;
-  };
-  share_out(jobs);
+  std::atomic<std::size_t> next = 0;
+  threads.run([&](std::size_t i) {
+    const std::shared_ptr<void> at_end(nullptr, [&](void*) { next = kernels.size(); });
+    for (std::size_t at = next++; at < kernels.size(); at = next++) {
+      const auto add = [&](const VerdictRow& row) { rows.add(at, row); };
+      judge[i].verify(kernels[at], shared, alone(add), alone(on_progress));
+      const std::lock_guard lock(mutex);
+      rows.finish(at);
+    }
+  });
 }
 
 }  // namespace ropewalk::properties

@@ -1,4 +1,5 @@
-// Verifies with several processes. The rows and their order are those of verify(), in less time.
+// Verifies in several threads. The rows and their order are those of verify(), in
+// less time.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,10 +12,10 @@ namespace ropewalk::properties {
 /// The usual number of judges: the number of processors for this process, 8 at most.
 int usual_judges();
 
-/// Shares the kernels of the plan out among `judges` forked processes. Each process has its own
-/// workers and its own oracle, because RapidCheck keeps static state. A kernel runs in a worker
-/// that has only its plugin. The tree's kernels run in a worker without plugins. Rows come in the
-/// order of the kernels. Throws what verify() throws, and std::runtime_error when a judge dies.
+/// Shares the plan out among `judges`: threads with a worker and an oracle each. They share out the
+/// parts of a kernel, or, of many kernels, take one each. A kernel runs in workers that have only
+/// its plugin. The tree's kernels run in workers without plugins. Rows come in the order of the
+/// kernels. Throws what verify() throws.
 void verify_with_judges(const harness::WorkerOptions& options, const VerifyPlan& plan, int judges,
                         const std::function<void(const report::VerdictRow&)>& on_row,
                         const std::function<void(const std::string&)>& on_progress);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <barrier>
 #include <stdexcept>
 
 namespace ropewalk::properties {
@@ -46,6 +48,53 @@ TEST(Judges, FindTheSameInTheSameOrder) {
   EXPECT_GT(alone.size(), 30u);
   EXPECT_EQ(rows_of(kernels, 2), alone);
   EXPECT_EQ(rows_of(kernels, 64), alone) << "more judges than kernels";
+}
+
+// One kernel is shared out among threads: the rows of its array, then its properties.
+TEST(Judges, ShareOutTheRowsOfOneKernel) {
+  VerifyPlan plan = plan_for({});
+  plan.properties.clear();
+  plan.dtypes = {Dtype::f32};
+  plan.array_cases = 60;
+  for (const char* kernel : {"plain", "mutant_segfault", "mutant_cache_by_last_8_exact"}) {
+    plan.kernels = {kernel};
+    std::vector<std::string> one;
+    for (const int judges : {1, 2, 8}) {
+      std::vector<std::string> rows;
+      verify_with_judges(
+          options(), plan, judges,
+          [&](VerdictRow row) {
+            row.seconds = 0;
+            if (row.property == "threads") row.compared = 0;  // how many calls overlapped
+            rows.push_back(to_json_line(row));
+          },
+          [](const std::string&) {});
+      if (judges == 1) one = rows;
+      EXPECT_FALSE(rows.empty());
+      EXPECT_EQ(rows, one) << kernel << ", judges: " << judges;
+    }
+  }
+}
+
+TEST(JudgeThreads, WorkAtTheSameTimeAndThrowTheFirstException) {
+  JudgeThreads threads(3);
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    std::barrier all(3);  // waits for ever unless each has its own thread
+    std::atomic<std::size_t> sum = 0;
+    threads.run([&](std::size_t i) {
+      all.arrive_and_wait();
+      sum += i;
+    });
+    EXPECT_EQ(sum, 3u);
+    try {
+      threads.run([](std::size_t i) {
+        if (i > 0) throw std::runtime_error(std::to_string(i));
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& e) {
+      EXPECT_STREQ(e.what(), "1");
+    }
+  }
 }
 
 TEST(Judges, NothingToJudgeIsNoRow) {

@@ -1,6 +1,5 @@
 // The only file that includes RapidCheck, which makes integers (properties/search/draw.h).
-// Shrinking works on the case (properties/explain/shrink.h). RapidCheck keeps static state, so it
-// must stay in one thread.
+// Shrinking works on the case (properties/explain/shrink.h).
 #include "properties/search/run_property.h"
 
 #include <fmt/format.h>
@@ -9,8 +8,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "harness/cases/data.h"
 #include "harness/judge/judge.h"
@@ -162,34 +163,31 @@ Wanted draw_levels() {
 
 constexpr std::int64_t most_declined = 10;  // for each case
 
-void run_drawn(Runner& runner, const Property& property, CaseDraws& draws,
-               const RunLimits& limits) {
-  draws.begin(property);
+// RapidCheck keeps static state, so one thread at a time draws, and what is drawn is judged later.
+std::vector<Wanted> drawn_levels(const Property& property, const RunLimits& limits) {
+  static std::mutex alone;
+  const std::lock_guard lock(alone);
   rc::detail::TestParams params;
   params.seed = limits.seed;
   params.maxSuccess = static_cast<int>(limits.cases);
   params.disableShrinking = true;  // properties/explain/shrink.h does it, on the case
   rc::detail::TestListenerAdapter silent;
-  std::exception_ptr error;
-  const auto body = [&] {
-    const Wanted wanted = draw_levels();
-    // RapidCheck runs a failing case once more to show it. A kernel that is wrong only sometimes
-    // must not pass by that.
-    if (error || runner.failing() || runner.run.gave_up) return;
-    bool held = true;
-    try {
-      held = runner.holds_one_of(draws, wanted, most_declined * limits.cases);
-    } catch (...) {
-      error = std::current_exception();  // the suite failed, not the kernel
-    }
-    if (!held) RC_FAIL("does not hold");
-  };
+  std::vector<Wanted> drawn;
   // With all five arguments, RapidCheck prints nothing and reads no RC_PARAMS.
   const rc::detail::TestMetadata metadata{std::string(property.name), std::string(property.name)};
-  rc::detail::checkTestable(body, metadata, params, silent,
+  rc::detail::checkTestable([&] { drawn.push_back(draw_levels()); }, metadata, params, silent,
                             std::unordered_map<std::string, rc::detail::Reproduce>{});
+  return drawn;
+}
+
+void run_drawn(Runner& runner, const Property& property, CaseDraws& draws,
+               const RunLimits& limits) {
+  draws.begin(property);
+  for (const Wanted& wanted : drawn_levels(property, limits)) {
+    if (runner.failing() || runner.run.gave_up) break;
+    runner.holds_one_of(draws, wanted, most_declined * limits.cases);
+  }
   runner.run.refused = draws.refused();
-  if (error) std::rethrow_exception(error);
 }
 
 // Keeps the worst of the failing cases if it is clearly worse than the smallest. Its line is given

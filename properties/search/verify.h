@@ -10,6 +10,7 @@
 #include "harness/expected/ledger.h"
 #include "harness/judge/asked_shapes.h"
 #include "harness/judge/executor.h"
+#include "properties/judge_threads.h"
 #include "properties/property.h"
 #include "reports/record/record.h"
 
@@ -45,8 +46,14 @@ void verify(harness::Worker& worker, Oracle& oracle, const VerifyPlan& plan,
             const std::function<void(const report::VerdictRow&)>& on_row,
             const std::function<void(const std::string&)>& on_progress);
 
-/// The same for one kernel.
-void verify_kernel(harness::Subject& subject, const VerifyPlan& plan,
+/// The same for one kernel, in the threads. There is a subject for each. The rows and their order
+/// do not depend on the number of threads.
+void verify_kernel(JudgeThreads& threads, std::vector<harness::Subject>& subjects,
+                   const VerifyPlan& plan,
+                   const std::function<void(const report::VerdictRow&)>& on_row,
+                   const std::function<void(const std::string&)>& on_progress);
+/// In the caller's thread alone.
+void verify_kernel(const harness::Subject& subject, const VerifyPlan& plan,
                    const std::function<void(const report::VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress);
 

@@ -181,7 +181,7 @@ void add_judging_options(CLI::App& verb, JudgingOptions& options) {
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
   verb.add_option("--jobs", options.jobs,
-                  "processes that judge side by side (default: one a processor, at most 8)")
+                  "judges that work side by side (default: one a processor, at most 8)")
       ->type_name("N")
       ->check(CLI::Range(1, 64, "1 to 64"));
 }

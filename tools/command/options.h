@@ -50,7 +50,7 @@ struct WorkloadChoice {
 struct JudgingOptions : RunIdentity, KernelChoice {
   std::vector<std::string> properties;    ///< globs of property names
   std::int64_t cases = 0;                 ///< for each property; 0 means the profile's number
-  int jobs = properties::usual_judges();  ///< processes that judge at the same time
+  int jobs = properties::usual_judges();  ///< judges that work at the same time
 };
 
 struct ListOptions : KernelChoice, WorkloadChoice {
