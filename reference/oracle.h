@@ -49,6 +49,7 @@ class FrequencyTable {
 class Oracle {
  public:
   explicit Oracle(std::size_t most_bytes = std::size_t{256} << 20);
+  Oracle(const Oracle& other) : Oracle(other.most_bytes_) {}  ///< the tables are made anew
   ~Oracle();
   Rotation at(double inv_freq, std::int64_t position) { return table(inv_freq).at(position); }
   /// The reference is valid until the next call of table() or at() of this Oracle.

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 
 #include "harness/cases/checked.h"
 #include "harness/judge/judge.h"
+#include "properties/judge_threads.h"
 #include "properties/property.h"
-#include "properties/search/share_out.h"
 #include "properties/search/verify.h"
 #include "reports/record/certificate_fields.h"
 
@@ -305,39 +307,34 @@ Certifier::Outcome Certifier::judge_alone(PositionRange positions, const ChunkFo
   return out;
 }
 
-std::optional<VerdictRow> certify(const CertifyRun& run, DoubleRotations& rotations) {
-  constexpr char row_line = 'c', failure_line = 'f';
-  std::uint32_t first_failed = std::numeric_limits<std::uint32_t>::max();
+std::optional<VerdictRow> certify(const CertifyRun& run, const DoubleRotations& rotations) {
+  JudgeThreads threads(std::clamp<std::size_t>(run.pieces.size(), 1, run.judges));
+  std::mutex mutex;
+  std::atomic<std::size_t> next = 0;
+  std::size_t first_failed = run.pieces.size();
   std::optional<VerdictRow> failure;
-  ShareOut jobs;
-  jobs.jobs = static_cast<std::uint32_t>(run.pieces.size());
-  jobs.processes = run.processes;
-  jobs.make_work = [&]() -> Work {
-    struct Mine {
-      Worker worker;
-      Oracle oracle;
-      Subject subject;
-      Certifier certifier;
-      Mine(const CertifyRun& r, DoubleRotations& table)
-          : worker(r.options, r.known),
-            subject{worker, oracle, r.plan.facts},
-            certifier(subject, r.plan, table) {}
-    };
-    return
-        [mine = std::make_shared<Mine>(run, rotations), &run](std::uint32_t job, const Tell& tell) {
-          const Certifier::Outcome out = mine->certifier.judge(run.pieces[job]);
-          out.failure ? tell(failure_line, to_json_line(*out.failure))
-                      : tell(row_line, to_json_line(out.row));
-        };
-  };
-  jobs.on_line = [&](std::uint32_t job, char kind, const std::string& text) {
-    if (kind == row_line) run.on_row(certificate_row_from(text));
-    if (kind != failure_line || job > first_failed) return;
-    first_failed = job;
-    failure = verdict_row_from(text);
-  };
-  jobs.on_done = [&](std::uint32_t) { return !failure; };
-  share_out(jobs);
+  threads.run([&](std::size_t) {
+    Worker worker(run.options, run.known);
+    Oracle oracle;
+    DoubleRotations mine = rotations;
+    Subject subject{worker, oracle, run.plan.facts};
+    Certifier certifier(subject, run.plan, mine);
+    std::unique_lock lock(mutex);
+    // Pieces begin in their order, until one fails, or a row cannot be delivered.
+    const std::shared_ptr<void> at_end(nullptr, [&](void*) { next = run.pieces.size(); });
+    while (next < run.pieces.size() && !failure) {
+      const std::size_t piece = next++;
+      lock.unlock();
+      Certifier::Outcome out = certifier.judge(run.pieces[piece]);
+      lock.lock();
+      if (!out.failure) {
+        run.on_row(out.row);
+      } else if (piece < first_failed) {
+        first_failed = piece;
+        failure = std::move(out.failure);
+      }
+    }
+  });
   return failure;
 }
 

@@ -35,7 +35,7 @@
 
 namespace ropewalk::properties {
 
-/// One process's share: judges pieces of the plan's range, one after the other.
+/// One thread's share: judges pieces of the plan's range, one after the other.
 class Certifier {
  public:
   Certifier(harness::Subject& subject, const CertifyPlan& plan, DoubleRotations& rotations);
@@ -81,17 +81,17 @@ class Certifier {
   std::vector<double> base_sin_back_, sin_back_;  // of the way back, of one position
 };
 
-/// Shares the pieces out among `processes`. Each row is delivered when it is done, and later
-/// failures do not withdraw it. The reported failure is that of the smallest position, for any
-/// number of processes.
+/// Shares the pieces out among `judges`, in threads. Each row is delivered when it is done, and
+/// later failures do not withdraw it. The reported failure is that of the smallest position, for
+/// any number of judges.
 struct CertifyRun {
   harness::WorkerOptions options;
   std::vector<harness::KernelFacts> known;  ///< the kernels of an earlier worker
   CertifyPlan plan;
   std::vector<PositionRange> pieces;
-  int processes = 1;
+  std::size_t judges = 1;
   std::function<void(const report::CertificateRow&)> on_row;
 };
-std::optional<report::VerdictRow> certify(const CertifyRun& run, DoubleRotations& rotations);
+std::optional<report::VerdictRow> certify(const CertifyRun& run, const DoubleRotations& rotations);
 
 }  // namespace ropewalk::properties

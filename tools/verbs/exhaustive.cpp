@@ -230,7 +230,7 @@ class ExhaustiveRun {
     run.known = found_.known.at(cell.plan.facts.plugin);
     run.plan = cell.plan;
     run.pieces = left_of(cell);
-    run.processes = options_.jobs;
+    run.judges = static_cast<std::size_t>(options_.jobs);
     for (const CertificatePart& part : parts) {
       done_ += static_cast<double>(part.row.compared);
       skipped_ += static_cast<double>(part.row.compared);
