@@ -61,7 +61,7 @@ TEST(Shards, OfTooFewPositionsAreRefused) {
 TEST(Pieces, CoverTheRangeOnce) {
   for (const PositionRange range : {PositionRange{0, 0}, all, PositionRange{-3, 1 << 23}})
     expect_covered(range, pieces_of(range, division));
-  EXPECT_EQ(pieces_of(all, division).size(), 1028u) << "of a little less than 2^22 positions";
+  EXPECT_EQ(pieces_of(all, division).size(), 1040u) << "of a little less than 2^22 positions";
 }
 
 TEST(Calls, AreTheSameInPiecesShardsAndTheWhole) {
