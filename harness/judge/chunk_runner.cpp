@@ -12,8 +12,6 @@ namespace {
 using namespace protocol;
 
 constexpr std::uint64_t cache_line = 64;
-// So many rows hold tokens_most positions from any vector on.
-constexpr std::int64_t input_rows = ChunkRunner::tokens_most + ChunkRunner::vectors - 1;
 
 std::size_t row_of(std::int64_t position) {
   return static_cast<std::size_t>(position & (ChunkRunner::vectors - 1));
@@ -88,6 +86,7 @@ void ChunkRunner::lay_out() {
   call_.struct_size = sizeof call_;
   call_.version = version;
   call_.workspace_at_end = 1;
+  const auto longest = static_cast<std::uint64_t>(plan_.longest_call());
   std::uint64_t next = 0;
   const auto place = [&](std::uint64_t bytes, bool writable) {
     const Region region{buffers_offset + next, whole_pages(bytes), 0, writable ? 1u : 0u, 0};
@@ -95,9 +94,9 @@ void ChunkRunner::lay_out() {
     return region;
   };
   call_.inv_freq = place(inv_freq_.size() * sizeof(double), false);
-  call_.positions = place(tokens_most * sizeof(std::int64_t), false);
-  call_.tensor[0].in = place(input_rows * row_bytes(), false);
-  call_.tensor[0].out = place(tokens_most * row_bytes(), true);
+  call_.positions = place(longest * sizeof(std::int64_t), false);
+  call_.tensor[0].in = place(static_cast<std::uint64_t>(input_rows()) * row_bytes(), false);
+  call_.tensor[0].out = place(longest * row_bytes(), true);
   memory_ = subject_.worker.reserve_buffers(next) - buffers_offset;
   starts_ = subject_.worker.starts();
   std::memcpy(memory_ + call_.inv_freq.file_offset, inv_freq_.data(),
@@ -111,7 +110,7 @@ void ChunkRunner::lay_out() {
 
 void ChunkRunner::write_inputs(std::int64_t vector) {
   std::byte* const to = memory_ + call_.tensor[0].in.file_offset;
-  for (std::int64_t row = 0; row < input_rows; ++row)
+  for (std::int64_t row = 0; row < input_rows(); ++row)
     std::memcpy(to + static_cast<std::uint64_t>(row) * row_bytes(),
                 rows_.data() + row_of(vector + row) * row_bytes(), row_bytes());
   in_from_ = vector;

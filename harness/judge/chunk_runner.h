@@ -4,6 +4,7 @@
 // of place, in one batch row. A run is one call. Runs of one count and form that follow each other
 // share a state.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,15 @@ struct ChunkPlan {
   std::uint64_t seed = 1;
   std::int64_t first = 0, last = 0;
   Dtype dtype = Dtype::f32;  ///< f32, f16 or bf16
+
+  static constexpr std::int64_t heads = 3;
+  std::int64_t row_bytes() const { return heads * rotary_dim * data_type(dtype).bytes; }
+  /// The positions of the longest call, which writes 12 MiB: more than the 8 MiB from which kernels
+  /// store past the caches of most processors. The limits are for small and for large rotary_dim.
+  std::int64_t longest_call() const {
+    return std::clamp((std::int64_t{12} << 20) / row_bytes(), std::int64_t{4096},
+                      std::int64_t{16384});
+  }
 };
 
 /// What differs between calls beside their positions.
@@ -32,8 +42,7 @@ struct ChunkForm {
 
 class ChunkRunner {
  public:
-  static constexpr std::int64_t tokens_most = 4095;
-  static constexpr std::int64_t heads = 3;
+  static constexpr std::int64_t heads = ChunkPlan::heads;
   /// Positions that are equal modulo this number get the same full-mantissa vector.
   static constexpr std::int64_t vectors = 1024;
 
@@ -42,7 +51,7 @@ class ChunkRunner {
   /// Asks about a call of so many tokens.
   CallResult ask_supports(std::int64_t count, const ChunkForm& form = {});
 
-  /// Runs the positions first .. first + count - 1, with count <= tokens_most.
+  /// Runs the positions first .. first + count - 1, with count <= ChunkPlan::longest_call().
   CallResult run(std::int64_t first, std::int64_t count, const ChunkForm& form = {});
 
   /// Call after run(). Returns the outputs of a token's three heads, one behind the other, until
@@ -60,9 +69,9 @@ class ChunkRunner {
 
  private:
   std::int64_t row_elements() const { return heads * plan_.rotary_dim; }
-  std::uint64_t row_bytes() const {
-    return static_cast<std::uint64_t>(row_elements() * data_type(plan_.dtype).bytes);
-  }
+  std::uint64_t row_bytes() const { return static_cast<std::uint64_t>(plan_.row_bytes()); }
+  /// The rows that hold the longest call from any vector on.
+  std::int64_t input_rows() const { return plan_.longest_call() + vectors - 1; }
   void lay_out();
   void describe(std::int64_t count, const ChunkForm& form);
   void write_positions(std::int64_t first, std::int64_t count, const ChunkForm& form);

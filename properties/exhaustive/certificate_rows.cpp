@@ -7,6 +7,7 @@
 
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
+#include "properties/exhaustive/division.h"
 #include "properties/search/verify.h"
 #include "reports/record/certificate_fields.h"
 
@@ -63,6 +64,7 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
   row.error_unit = of.stored() ? "bound" : "u";
   row.block_bound = of.stored() ? 1 : of.block / of.precision.u;
   row.vector_bound = of.stored() ? 1 : of.vector / of.precision.u;
+  row.division = Division(plan).text();
   row.direction = operation_words[ROPE_FORWARD];
   row.position_dtype = word_of(Dtype::i32);
   row.enumerated = "every 2x2 block (position, pair), by its two columns";
@@ -93,7 +95,7 @@ std::optional<VerdictRow> cannot_certify(Subject& subject, const ChunkPlan& plan
     return row;
   }
   ChunkRunner runner(subject, plan);
-  const std::int64_t most = std::min(ChunkRunner::tokens_most, plan.last - plan.first + 1);
+  const std::int64_t most = std::min(plan.longest_call(), plan.last - plan.first + 1);
   for (const std::int64_t count : {most, most - 1, std::int64_t{1}}) {
     if (count < 1) continue;
     const CallResult answer = runner.ask_supports(count);

@@ -283,13 +283,15 @@ Certifier::Outcome Certifier::judge(PositionRange piece) {
   Outcome out = begin(piece);
   CertificateRow& row = out.row;
   const PositionRange whole{plan_.chunk.first, plan_.chunk.last};
-  row.shortest_call = ChunkRunner::tokens_most;
-  for (const PositionRange& call : calls_of(piece, plan_.chunk.seed)) {
+  const Division division(plan_.chunk);
+  row.shortest_call = division.longest;
+  for (const PositionRange& call : calls_of(piece, division)) {
     judge_call({call, {}}, out);
-    for (const SampledCall& sample : samples_after(call, whole, plan_.chunk.seed))
+    for (const SampledCall& sample : samples_after(call, whole, division))
       if (!out.failure) judge_call({sample.positions, sample.form, true}, out);
     if (out.failure) break;
     row.calls += 1;
+    row.long_calls += call.count() >= division.least_long ? 1 : 0;
     row.shortest_call = std::min(row.shortest_call, call.count());
     row.longest_call = std::max(row.longest_call, call.count());
     row.executed += call.count();
@@ -343,8 +345,6 @@ namespace {
 // The property that replay lines name. Makes the call of the line again, with the same data and
 // bounds.
 Finding check(Subject& subject, const Case& c) {
-  require(c.tokens >= 1 && c.tokens <= ChunkRunner::tokens_most,
-          "replay line: property=exhaustive takes 1 to {} tokens", ChunkRunner::tokens_most);
   require(c.dtype != Dtype::f64, "replay line: property=exhaustive takes no dtype=f64");
   Finding f;
   CertifyPlan plan;
@@ -356,6 +356,8 @@ Finding check(Subject& subject, const Case& c) {
                 c.position_from,
                 c.position_from + c.tokens - 1,
                 c.dtype};
+  require(c.tokens >= 1 && c.tokens <= plan.chunk.longest_call(),
+          "replay line: property=exhaustive takes 1 to {} tokens", plan.chunk.longest_call());
   plan.identity = identity_of(plan.facts, plan.chunk);
   const ChunkForm form{c.operation, c.position_dtype};
   Case expected = ChunkRunner(subject, plan.chunk).case_of(c.position_from, c.tokens, form);

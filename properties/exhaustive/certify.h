@@ -53,7 +53,7 @@ class Certifier {
     harness::ChunkForm form;
     bool is_sample = false;
   };
-  /// Judges one call alone, of at most ChunkRunner::tokens_most positions, as if it were
+  /// Judges one call alone, of at most ChunkPlan::longest_call() positions, as if it were
   /// enumerated.
   Outcome judge_alone(PositionRange positions, const harness::ChunkForm& form);
 

@@ -15,7 +15,12 @@ namespace {
 
 constexpr PositionRange all{-(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1};
 
-constexpr std::uint64_t seed = 20210420;
+Division of_seed(std::uint64_t seed) {
+  ChunkPlan plan;
+  plan.seed = seed;
+  return Division(plan);
+}
+const Division division = of_seed(20210420);
 
 // Each position once, in order.
 void expect_covered(const PositionRange& whole, const std::vector<PositionRange>& parts) {
@@ -34,12 +39,12 @@ TEST(Shards, CoverTheRangeOnceAndAreCutWhereCallsEnd) {
     for (const std::int64_t n : {1, 2, 3, 4, 7}) {
       std::vector<PositionRange> shards;
       for (std::int64_t i = 1; i <= n; ++i) {
-        const auto shard = shard_of(whole, i, n, seed);
+        const auto shard = shard_of(whole, i, n, division);
         ASSERT_TRUE(shard) << i << "/" << n;
         shards.push_back(*shard);
         if (shard->first == whole.first) continue;
         // The call that holds the position before the shard ends there.
-        const auto before = calls_of({shard->first - 1, shard->first + 1}, seed);
+        const auto before = calls_of({shard->first - 1, shard->first + 1}, division);
         EXPECT_EQ(before.at(0), (PositionRange{shard->first - 1, shard->first - 1}));
       }
       expect_covered(whole, shards);
@@ -47,44 +52,46 @@ TEST(Shards, CoverTheRangeOnceAndAreCutWhereCallsEnd) {
 }
 
 TEST(Shards, OfTooFewPositionsAreRefused) {
-  EXPECT_TRUE(shard_of({7, 7}, 1, 1, seed));
-  for (const std::int64_t i : {1, 2}) EXPECT_FALSE(shard_of({7, 7}, i, 2, seed));
+  EXPECT_TRUE(shard_of({7, 7}, 1, 1, division));
+  for (const std::int64_t i : {1, 2}) EXPECT_FALSE(shard_of({7, 7}, i, 2, division));
   for (std::int64_t i = 1; i <= 17; ++i)
-    EXPECT_FALSE(shard_of({0, 8 * usual_call - 1}, i, 17, seed));
+    EXPECT_FALSE(shard_of({0, 8 * usual_call - 1}, i, 17, division));
 }
 
 TEST(Pieces, CoverTheRangeOnce) {
   for (const PositionRange range : {PositionRange{0, 0}, all, PositionRange{-3, 1 << 23}})
-    expect_covered(range, pieces_of(range, seed));
-  EXPECT_EQ(pieces_of(all, seed).size(), 1028u) << "of a little less than 2^22 positions";
+    expect_covered(range, pieces_of(range, division));
+  EXPECT_EQ(pieces_of(all, division).size(), 1040u) << "of a little less than 2^22 positions";
 }
 
 TEST(Calls, AreTheSameInPiecesShardsAndTheWhole) {
   const PositionRange whole{-3'000'000, 6'000'000};
-  const auto calls = calls_of(whole, seed);
+  const auto calls = calls_of(whole, division);
   expect_covered(whole, calls);
   std::vector<PositionRange> in_pieces, in_shards;
-  for (const PositionRange& piece : pieces_of(whole, seed))
-    for (const PositionRange& call : calls_of(piece, seed)) in_pieces.push_back(call);
+  for (const PositionRange& piece : pieces_of(whole, division))
+    for (const PositionRange& call : calls_of(piece, division)) in_pieces.push_back(call);
   for (std::int64_t i = 1; i <= 5; ++i)
-    for (const PositionRange& call : calls_of(*shard_of(whole, i, 5, seed), seed))
+    for (const PositionRange& call : calls_of(*shard_of(whole, i, 5, division), division))
       in_shards.push_back(call);
   EXPECT_EQ(in_pieces, calls);
   EXPECT_EQ(in_shards, calls);
-  EXPECT_NE(calls_of(whole, seed + 1), calls);
+  EXPECT_NE(calls_of(whole, of_seed(1)), calls);
 }
 
 // Calls of one length that begin at its multiples never cross such a multiple.
 TEST(Calls, BeginAnywhereHaveAnyLengthAndCrossMultiples) {
-  const auto calls = calls_of({0, (std::int64_t{1} << 24) - 1}, seed);
+  const auto calls = calls_of({0, (std::int64_t{1} << 24) - 1}, division);
   std::set<std::int64_t> starts, lengths;
-  std::int64_t crossed = 0;
+  std::int64_t crossed = 0, long_calls = 0;
   for (const PositionRange& call : calls) {
-    EXPECT_LE(call.count(), ChunkRunner::tokens_most);
+    EXPECT_LE(call.count(), division.longest);
+    if (call.count() >= division.least_long) ++long_calls;
     starts.insert(call.first % 64);
     lengths.insert(call.count() % 64);
     if ((call.first - 1) / 4096 != call.last / 4096 && call.first % 4096 != 0) ++crossed;
   }
+  EXPECT_NEAR(static_cast<double>(long_calls), 0.75 * static_cast<double>(calls.size()) / 65, 20);
   EXPECT_EQ(starts.size(), 64u);
   EXPECT_EQ(lengths.size(), 64u);
   EXPECT_LT(*lengths.begin(), 64);
@@ -94,9 +101,9 @@ TEST(Calls, BeginAnywhereHaveAnyLengthAndCrossMultiples) {
 TEST(Samples, LieInTheRangeAndAreTheSameInShards) {
   const PositionRange whole{-100'000, 3'000'000};
   std::int64_t int64 = 0, backward = 0, calls = 0;
-  for (const PositionRange& call : calls_of(whole, seed)) {
+  for (const PositionRange& call : calls_of(whole, division)) {
     ++calls;
-    for (const SampledCall& sample : samples_after(call, whole, seed)) {
+    for (const SampledCall& sample : samples_after(call, whole, division)) {
       EXPECT_GE(sample.positions.first, call.first);
       EXPECT_LE(sample.positions.first, call.last);
       EXPECT_LE(sample.positions.last, whole.last);
@@ -106,8 +113,8 @@ TEST(Samples, LieInTheRangeAndAreTheSameInShards) {
     }
   }
   EXPECT_EQ(int64, backward);
-  EXPECT_NEAR(static_cast<double>(int64), static_cast<double>(calls) / 32, 20);
-  EXPECT_EQ(samples_after({0, 9}, {0, 9}, seed).size(), 2u) << "the first call of the range";
+  EXPECT_NEAR(static_cast<double>(int64), static_cast<double>(calls) / 128, 20);
+  EXPECT_EQ(samples_after({0, 9}, {0, 9}, division).size(), 2u) << "the first call of the range";
 }
 
 // One position as a correct kernel returns it. An error planted in it must be suspicious.

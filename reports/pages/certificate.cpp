@@ -61,6 +61,7 @@ void append(CertificatePart& a, const CertificatePart& b) {
   whole.shortest_call = std::min(whole.shortest_call, part.shortest_call);
   whole.longest_call = std::max(whole.longest_call, part.longest_call);
   whole.calls += part.calls;
+  whole.long_calls += part.long_calls;
   whole.sampled_i64 += part.sampled_i64;
   whole.sampled_backward += part.sampled_backward;
   a.file = b.file;
@@ -83,6 +84,7 @@ void add_calls(const CertificateRow& c, Line&& line) {
   line("calls",
        fmt::format("{}, of {} to {} consecutive positions; the seed draws where each begins",
                    c.calls, c.shortest_call, c.longest_call));
+  line("long calls", fmt::format("{}; {}", c.long_calls, c.division));
   line("a call", fmt::format("{}, {} positions, out of place, one batch row, 3 heads", c.direction,
                              c.position_dtype));
   const auto sampled = [](std::int64_t positions) {

@@ -97,6 +97,7 @@ TEST(Joined, RefusesPartsOfDifferentRuns) {
   expect(differs([](CertificateRow& r) { r.rope_theta *= 2; }), "rope_theta");
   expect(differs([](CertificateRow& r) { r.seed += 1; }), "seed");
   expect(differs([](CertificateRow& r) { r.whole_last += 1; }), "whole_last");
+  expect(differs([](CertificateRow& r) { r.division = "others"; }), "division");
   EXPECT_NE(differs([](CertificateRow& r) { r.kernel = "zeta"; }), "");  // two halves, no whole
 }
 

@@ -45,6 +45,7 @@ void each_common_field(Row& row, Visit&& visit) {
   visit("declared", row.declared);
   visit("direction", row.direction);
   visit("position_dtype", row.position_dtype);
+  visit("division", row.division);
 }
 
 template <CertificateRowLike Row, class Visit>
@@ -66,6 +67,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("calls", row.calls);
   visit("shortest_call", row.shortest_call);
   visit("longest_call", row.longest_call);
+  visit("long_calls", row.long_calls);
   visit("sampled_i64", row.sampled_i64);
   visit("sampled_backward", row.sampled_backward);
 }

@@ -197,7 +197,9 @@ struct CertificateRow {
   std::int64_t blocks = 0;  ///< positions * pairs; every block was compared
   /// The calls that took each position once: their direction, and the type of their positions.
   std::string direction, position_dtype;
+  std::string division;  ///< how positions are divided into calls, in words
   std::int64_t calls = 0, shortest_call = 0, longest_call = 0;  ///< lengths in positions
+  std::int64_t long_calls = 0;  ///< those of the long lengths that `division` tells
   std::int64_t sampled_i64 = 0, sampled_backward = 0;  ///< positions that further calls took
   std::string error_unit;                   ///< "u"; "bound": of what each pair may be off
   double block_error = 0, block_bound = 0;  ///< in error_unit

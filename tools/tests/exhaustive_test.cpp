@@ -17,9 +17,8 @@ Result exhaustive(const std::string& arguments, const std::string& before = "") 
   return ropewalk("verify --exhaustive " + arguments, before);
 }
 
-const std::string far_kernel =
-    " --rotary-dim 40 --kernel test_far --plugin " ROPEWALK_FAR_PLUGIN " ";
-const std::string far_range = "--positions 1234566000:1234570000" + far_kernel;
+const std::string far_kernel = " --kernel test_far --plugin " ROPEWALK_FAR_PLUGIN " --rotary-dim ";
+const std::string far_range = "--positions 1234566000:1234570000" + far_kernel + "40 ";
 
 using PlantedFault = std::array<std::string, 3>;  // the fault, the verdict and the place
 class Far : public testing::TestWithParam<PlantedFault> {};
@@ -52,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(PlantedFault{"wrong", "FAIL", "position 1234567890, pair 17, column"},
                     PlantedFault{"nan", "FAIL", "position 1234567890, pair 17, column"},
                     PlantedFault{"crash", "CRASH", "position 1234567890"},
-                    PlantedFault{"hang", "HANG", "positions 1234566000:1234568206"}),
+                    PlantedFault{"hang", "HANG", "positions 1234567190:1234568087"}),
     [](const auto& planted) { return planted.param[0]; });
 
 // What storing allows depends on the pair. One result is stored as the neighbour of the right one.
@@ -94,7 +93,8 @@ class WrongCalls : public testing::TestWithParam<std::pair<std::string, std::str
 // Each position alone, forward and with int32 positions, is right.
 TEST_P(WrongCalls, AreFoundThoughEachPositionAloneIsRight) {
   const auto& [fault, words] = GetParam();
-  const std::string range = "--positions 1234500001:1234599999" + far_kernel;
+  const std::string range =
+      "--positions 1234500001:1234699999" + far_kernel + (fault == "large" ? "128" : "40");
   const std::string before = "FAR_FAULT=" + fault + " ";
   Result r = exhaustive(range, before);
   r.out = unwrapped(r.out);
@@ -112,6 +112,8 @@ TEST_P(WrongCalls, AreFoundThoughEachPositionAloneIsRight) {
 
 INSTANTIATE_TEST_SUITE_P(All, WrongCalls,
                          testing::Values(std::pair("crossing", " tokens=2 "),
+                                         std::pair("long", " tokens=4097 "),
+                                         std::pair("large", " tokens=5462 "),
                                          std::pair("int64", " position_dtype=i64"),
                                          std::pair("backward", " op=transpose")),
                          [](const auto& kind) { return kind.param.first; });
@@ -153,6 +155,24 @@ TEST(Exhaustive, FourShardsAreTheWholeByteForByte) {
   const Result twice =
       ropewalk("merge " + files + (whole / "results.jsonl").string() + " --out " + merged.string());
   EXPECT_EQ(twice.code, 2) << twice.err;
+}
+
+TEST(Exhaustive, RowsOfAnotherDivisionNeitherMergeNorResume) {
+  const fs::path old = fresh("old");
+  const std::string what = "--kernel phase --positions 0:9 --rotary-dim 2 --out " + old.string();
+  ASSERT_EQ(exhaustive(what).code, 0);
+  const std::string file = (old / "results.jsonl").string();
+  for (const auto& [edit, said] :
+       {std::pair("s/groups of/rows of/", "division: rows of"),
+        std::pair(R"(s/"division":"[^"]*",//)", "field 'division' is missing")}) {
+    shell("sed -i '" + std::string(edit) + "' " + file);
+    const Result resumed = exhaustive(what + " --resume");
+    EXPECT_EQ(resumed.code, 2) << resumed.out;
+    EXPECT_TRUE(contains(resumed.err, said)) << resumed.err;
+  }
+  const Result merged = ropewalk("merge " + file + " --out " + fresh("of_old").string());
+  EXPECT_EQ(merged.code, 2) << merged.out;
+  EXPECT_TRUE(contains(merged.err, "field 'division' is missing")) << merged.err;
 }
 
 TEST(Exhaustive, JobsDoNotChangeTheCertificate) {

@@ -30,7 +30,7 @@ Turn spoilt(Turn turn) {
 
 // Wrong in calls of one kind, and right in all others. Real kernels fail so that step from position
 // to position and refill a row of a table at multiples of its length, that read wide positions as
-// narrow ones, or that have another body for the way back.
+// narrow ones, or that have another body for the way back, for long calls or for large outputs.
 class CallKind {
  public:
   explicit CallKind(const rope_problem& p) : p_(p) {}
@@ -38,6 +38,8 @@ class CallKind {
     constexpr std::int64_t multiple = 4096, late = 1'234'500'000;
     if (position != now_) before_ = now_, now_ = position;
     if (crossing_) return position % multiple == 0 && before_ == position - 1;
+    if (long_) return p_.tokens > 4096;
+    if (large_) return p_.tokens * p_.tensor[0].heads * p_.tensor[0].head_dim * 4 > 8 << 20;
     if (int64_) return p_.position_dtype == ROPE_I64 && position > late;
     return backward_ && p_.operation == ROPE_TRANSPOSE && position > late;
   }
@@ -45,6 +47,7 @@ class CallKind {
  private:
   const rope_problem& p_;
   std::int64_t before_ = INT64_MIN, now_ = INT64_MIN;
+  bool long_ = fault("long"), large_ = fault("large");
   bool crossing_ = fault("crossing"), int64_ = fault("int64"), backward_ = fault("backward");
 };
 
