@@ -1,4 +1,5 @@
-// AVX-512: vectors of 512 bits, with a table (`avx512`) or with angles of its own (`avx512_phase`).
+// AVX-512: vectors of 512 bits, with a table (`avx512`, and `avx512_bf16` of processors that narrow
+// to bf16 themselves) or with angles of its own (`avx512_phase`).
 // Every load and store that may be cut is masked, so a short window takes the same arithmetic as a
 // long one, and a pair's bits do not depend on its place.
 // What was tried, and what it gave: docs/decisions/0051 and docs/vector-kernels.md.
@@ -181,7 +182,26 @@ struct Words {
   }
 };
 
+// Narrows by the processor's own conversion, which makes a subnormal number 0. Written so that the
+// other kernels of this file, which must run without it, cannot contain it.
+struct ByConversion {
+  INLINE __m512i narrow(__m512 even, __m512 odd) {
+    __m512i v;
+    __asm__("vcvtne2ps2bf16 %2, %1, %0" : "=v"(v) : "v"(odd), "v"(even));
+    const __m512i order =
+        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return _mm512_permutexvar_epi16(order, v);
+  }
+};
+
 #include "kernels/common/vector_apply.inc"
+
+std::int32_t rotate_bf16_by_table(const rope_problem* p, const rope_operands* o, void* state) {
+  rotate_as<Bf16sBy<ByConversion>>(*p, *o, static_cast<const VectorState*>(state)->reach,
+                                   GivenRows{});
+  return ROPE_OK;
+}
 
 }  // namespace
 }  // namespace ropewalk
@@ -199,6 +219,16 @@ namespace {
 const RegisteredKernel given_table{
     vector_table_kernel("avx512", "512-bit vectors, angles from a table",
                         "avx512f,avx512bw,avx512vl", rotate_by_table)};
+const RegisteredKernel converted{[] {
+  KernelInfo k = vector_table_kernel("avx512_bf16", "bf16 by the processor's own conversion",
+                                     "avx512f,avx512bw,avx512vl,avx512bf16", rotate_bf16_by_table);
+  k.flags |= ROPE_FLUSHES_SUBNORMALS;
+  k.supports = [](const rope_problem* p, const char** reason) {
+    if (p->tensor[0].in_dtype != ROPE_BF16) return refuse(reason, "only bf16 data");
+    return supports_vectors(*p, ROPE_ANGLES_TABLE, reason);
+  };
+  return k;
+}()};
 const RegisteredKernel own_angles{
     vector_phase_kernel("avx512_phase", "512-bit vectors, own angles by a 32-bit integer phase",
                         "avx512f,avx512bw,avx512vl", rotate_by_phase)};
