@@ -50,14 +50,15 @@ PositionRange whole_range(const VerifyOptions& options) {
   return {given->first, given->second};
 }
 
-// Without a pairing and a range.
-ChunkPlan plan_of(const VerifyOptions& options) {
-  ChunkPlan plan;
-  plan.rotary_dim = options.rotary_dim;
-  plan.rope_theta = options.rope_theta;
-  plan.seed = options.seed;
-  if (!options.dtype.empty()) plan.dtype = bench::dtype_of(options.dtype);
-  return plan;
+// The pairing is half_split.
+ChunkPlan plan_of(const VerifyOptions& options, PositionRange whole) {
+  return {Pairing::half_split,
+          options.rotary_dim,
+          options.rope_theta,
+          options.seed,
+          whole.first,
+          whole.last,
+          options.dtype.empty() ? Dtype::f32 : bench::dtype_of(options.dtype)};
 }
 
 PositionRange own_range(const VerifyOptions& options, PositionRange whole) {
@@ -66,7 +67,8 @@ PositionRange own_range(const VerifyOptions& options, PositionRange whole) {
   const auto given = two_numbers(options.shard, '/');
   if (!given || given->first < 1 || given->second < given->first || given->second > most)
     throw UsageError("--shard " + options.shard + ": must be i/n with 1 <= i <= n <= 65536");
-  const auto shard = shard_of(whole, given->first, given->second, Division(plan_of(options)));
+  const auto shard =
+      shard_of(whole, given->first, given->second, Division(plan_of(options, whole)));
   if (!shard)
     throw UsageError(fmt::format("--shard {}: {} has too few calls of about {} positions for it",
                                  options.shard, options.positions, usual_call));
@@ -147,10 +149,8 @@ class ExhaustiveRun {
       for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved}) {
         CertifiedCell cell;
         cell.plan.facts = facts;
-        cell.plan.chunk = plan_of(options_);
+        cell.plan.chunk = plan_of(options_, whole_);
         cell.plan.chunk.pairing = pairing;
-        cell.plan.chunk.first = whole_.first;
-        cell.plan.chunk.last = whole_.last;
         cell.refused = cannot_certify(subject, cell.plan.chunk);
         if (!cell.refused) identify(cell.plan);
         cells_.push_back(std::move(cell));
@@ -209,7 +209,7 @@ class ExhaustiveRun {
 
   std::vector<PositionRange> left_of(const CertifiedCell& cell) const {
     std::vector<PositionRange> left;
-    for (const PositionRange& piece : pieces_of(own_, Division(plan_of(options_)))) {
+    for (const PositionRange& piece : pieces_of(own_, Division(plan_of(options_, whole_)))) {
       bool done = false;
       for (const CertificatePart& part : earlier_)
         done = done ||
