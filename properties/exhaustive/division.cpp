@@ -110,7 +110,7 @@ std::vector<PositionRange> calls_of(PositionRange range, const Division& divisio
 
 std::vector<SampledCall> samples_after(PositionRange call, PositionRange whole,
                                        const Division& division) {
-  constexpr std::int64_t one_in = 128, longest = 256;
+  constexpr std::int64_t one_in = 32, longest = 256;
   std::vector<SampledCall> samples;
   if (call.first != whole.first && draw(division, Drawn::is_sampled, call.first, one_in) != 0)
     return samples;

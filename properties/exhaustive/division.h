@@ -28,7 +28,7 @@ struct PositionRange {
 };
 
 /// The average length of a short call, and the largest.
-inline constexpr std::int64_t usual_call = 896, longest_short_call = 1024;
+inline constexpr std::int64_t usual_call = 3584, longest_short_call = 4095;
 
 /// What decides where calls begin and end.
 struct Division {
