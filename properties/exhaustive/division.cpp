@@ -15,7 +15,7 @@ constexpr std::int64_t about_a_piece = std::int64_t{1} << 22;
 
 // The average length of a group.
 std::int64_t group_positions(const Division& division) {
-  return short_calls * usual_call + (division.least_long + division.longest) / 2;
+  return short_calls * division.usual_short + (division.least_long + division.longest) / 2;
 }
 
 // What a number is drawn for.
@@ -31,9 +31,10 @@ std::int64_t down_to_multiple(std::int64_t value, std::int64_t of) {  // also be
   return value - (rest < 0 ? rest + of : rest);
 }
 
-// The shortest and the longest group leave room for short calls of 768 and of 1024 positions.
+// The longest group has room for short calls of at most longest_short positions, and the shortest
+// for as much less than usual_short.
 std::int64_t group_begin(std::int64_t k, const Division& division) {
-  const std::int64_t room = short_calls * (longest_short_call - usual_call);
+  const std::int64_t room = short_calls * (division.longest_short - division.usual_short);
   const std::int64_t width = room - (division.longest - division.least_long) / 2;
   return k * group_positions(division) + draw(division, Drawn::begin, k, width);
 }
@@ -72,7 +73,7 @@ std::string Division::text() const {
   return fmt::format(
       "groups of one call of {} to {} positions and {} of {} to {}, one of them cut in two "
       "anywhere",
-      least_long, longest, short_calls, 2 * usual_call - longest_short_call, longest_short_call);
+      least_long, longest, short_calls, 2 * usual_short - longest_short, longest_short);
 }
 
 std::optional<PositionRange> shard_of(PositionRange whole, std::int64_t i, std::int64_t n,

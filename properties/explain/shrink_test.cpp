@@ -10,6 +10,7 @@
 #include "properties/array/offered_features.h"
 #include "properties/explain/shrink_steps.h"
 #include "properties/search/draw.h"
+#include "properties/search/judges.h"
 #include "properties/search/verify.h"
 
 namespace ropewalk::properties {
@@ -32,16 +33,14 @@ Subject subject_of(Worker& worker, Oracle& oracle, const std::string& kernel) {
 
 // The row of a kernel's first failure.
 VerdictRow failure(const std::string& kernel, const std::string& property) {
-  Worker worker(options());
-  Oracle oracle;
   VerifyPlan plan;
   plan.kernels = {kernel};
   plan.properties = {property};
   plan.profile = Profile::smoke;
   plan.dtypes = {Dtype::f32};
   VerdictRow first;
-  verify(
-      worker, oracle, plan,
+  verify_with_judges(
+      options(), plan, 1,
       [&](const VerdictRow& row) {
         if (first.kernel.empty() && is_failure(row.verdict)) first = row;
       },

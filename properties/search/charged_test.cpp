@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/judge/offer.h"
+#include "properties/search/judges.h"
 #include "properties/search/run_property.h"
 #include "properties/search/verify.h"
 
@@ -23,8 +24,6 @@ TEST_P(OnePairing, FailsAlone) {
   WorkerOptions options;
   options.executable = ROPEWALK_EXECUTABLE;
   options.plugins = {ROPEWALK_MUTANTS};
-  Worker worker(options);
-  Oracle oracle;
   VerifyPlan plan;
   plan.kernels = {GetParam().first};
   plan.profile = Profile::smoke;
@@ -32,8 +31,8 @@ TEST_P(OnePairing, FailsAlone) {
   plan.shrink = false;
   plan.dtypes = {Dtype::f32};
   bool other_fails = false, history_ran = false;
-  verify(
-      worker, oracle, plan,
+  verify_with_judges(
+      options, plan, 1,
       [&](const VerdictRow& row) {
         if (row.pairing == "interleaved") {
           other_fails = other_fails || row.verdict == GetParam().second;

@@ -1,5 +1,4 @@
-// Verifies in several threads. The rows and their order are those of verify(), in
-// less time.
+// Verifies in several threads. Their number changes neither the rows nor their order.
 #pragma once
 #include <functional>
 #include <string>
@@ -15,7 +14,7 @@ int usual_judges();
 /// Shares the plan out among `judges`: threads with a worker and an oracle each. They share out the
 /// parts of a kernel, or, of many kernels, take one each. A kernel runs in workers that have only
 /// its plugin. The tree's kernels run in workers without plugins. Rows come in the order of the
-/// kernels. Throws what verify() throws.
+/// kernels. Throws WorkerError if a worker cannot start.
 void verify_with_judges(const harness::WorkerOptions& options, const VerifyPlan& plan, int judges,
                         const std::function<void(const report::VerdictRow&)>& on_row,
                         const std::function<void(const std::string&)>& on_progress);

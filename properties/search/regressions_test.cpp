@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "properties/search/judges.h"
 #include "properties/search/verify.h"
 
 namespace ropewalk::properties {
@@ -100,8 +101,8 @@ TEST_F(Corpus, IsRunFirstAndCounted) {
   plan.properties = {"power_of_two"};
   plan.dtypes = {Dtype::f32};
   plan.cases = 1;
-  verify(
-      worker_, oracle_, plan,
+  verify_with_judges(
+      options(), plan, 1,
       [](const VerdictRow& row) {
         EXPECT_EQ(row.planned, 2) << "one generated case, one of the corpus";
         EXPECT_EQ(row.executed, 2);

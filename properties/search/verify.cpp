@@ -172,17 +172,6 @@ void verify_kernel(const Subject& subject, const VerifyPlan& plan,
   verify_kernel(one, subjects, plan, on_row, on_progress);
 }
 
-void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,
-            const std::function<void(const VerdictRow&)>& on_row,
-            const std::function<void(const std::string&)>& on_progress) {
-  const std::vector<KernelFacts> kernels = worker.kernels();
-  for (const KernelFacts& facts : kernels) {
-    if (!matches(plan.kernels, facts.name)) continue;
-    Subject subject{worker, oracle, facts};
-    verify_kernel(subject, plan, on_row, on_progress);
-  }
-}
-
 Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
   const Property* property = find_property(c.property);
   if (property == nullptr)

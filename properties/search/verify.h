@@ -40,14 +40,9 @@ struct VerifyPlan {
 /// of the covering array get half as many.
 std::int64_t cases_of(Profile profile);
 
-/// Runs the plan for each matching kernel, row by row. `on_progress` gets what runs next. Throws
-/// WorkerError if a worker cannot start.
-void verify(harness::Worker& worker, Oracle& oracle, const VerifyPlan& plan,
-            const std::function<void(const report::VerdictRow&)>& on_row,
-            const std::function<void(const std::string&)>& on_progress);
-
-/// The same for one kernel, in the threads. There is a subject for each. The rows and their order
-/// do not depend on the number of threads.
+/// Judges a kernel in each of its pairings and data types, in the threads. There is a subject for
+/// each. `on_progress` gets what runs next. The rows and their order do not depend on the number of
+/// threads. Throws WorkerError if a worker cannot start.
 void verify_kernel(JudgeThreads& threads, std::vector<harness::Subject>& subjects,
                    const VerifyPlan& plan,
                    const std::function<void(const report::VerdictRow&)>& on_row,

@@ -332,21 +332,6 @@ void take(ResultsReader& reader, std::string_view line, const std::filesystem::p
   }
 }
 
-// Reads a line that stands alone, without a file around it.
-template <class Row>
-Row one_row_from(const std::string& json_line, std::vector<Row> Results::*rows) {
-  ResultsReader reader;
-  try {
-    reader.take(to_json_line(RunRow{}));
-    reader.take(json_line);
-  } catch (const FieldError& error) {
-    throw BadFile("a row from another process: " + error.what);
-  }
-  if ((reader.results.*rows).size() != 1)
-    throw BadFile("a row from another process is of another kind");
-  return (reader.results.*rows).front();
-}
-
 }  // namespace
 
 std::string to_json_line(const RunRow& row) {
@@ -372,15 +357,16 @@ std::string to_json_line(const EndRow& row) {
 }
 
 TimingRow timing_row_from(const std::string& json_line) {
-  return one_row_from(json_line, &Results::timings);
-}
-
-VerdictRow verdict_row_from(const std::string& json_line) {
-  return one_row_from(json_line, &Results::verdicts);
-}
-
-CertificateRow certificate_row_from(const std::string& json_line) {
-  return one_row_from(json_line, &Results::certificates);
+  ResultsReader reader;
+  try {
+    reader.take(to_json_line(RunRow{}));
+    reader.take(json_line);
+  } catch (const FieldError& error) {
+    throw BadFile("a row from another process: " + error.what);
+  }
+  if (reader.results.timings.size() != 1)
+    throw BadFile("a row from another process is of another kind");
+  return reader.results.timings.front();
 }
 
 Results read_results(const std::filesystem::path& file) {

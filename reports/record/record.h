@@ -269,8 +269,6 @@ class RecordWriter {
 
 /// The reverse, for a row that another process of this command sent. Throws BadFile.
 TimingRow timing_row_from(const std::string& json_line);
-VerdictRow verdict_row_from(const std::string& json_line);
-CertificateRow certificate_row_from(const std::string& json_line);
 
 /// Reads a results file. A last line without a newline is the mark of a kill and is dropped. Any
 /// other line that is not a row of this schema version throws BadFile with the line number. Never

@@ -67,11 +67,11 @@ PositionRange own_range(const VerifyOptions& options, PositionRange whole) {
   const auto given = two_numbers(options.shard, '/');
   if (!given || given->first < 1 || given->second < given->first || given->second > most)
     throw UsageError("--shard " + options.shard + ": must be i/n with 1 <= i <= n <= 65536");
-  const auto shard =
-      shard_of(whole, given->first, given->second, Division(plan_of(options, whole)));
+  const Division division(plan_of(options, whole));
+  const auto shard = shard_of(whole, given->first, given->second, division);
   if (!shard)
     throw UsageError(fmt::format("--shard {}: {} has too few calls of about {} positions for it",
-                                 options.shard, options.positions, usual_call));
+                                 options.shard, options.positions, division.usual_short));
   return *shard;
 }
 
