@@ -77,6 +77,7 @@ class KernelRun {
             const OnRow& on_row, const OnProgress& on_progress)
       : threads_(threads),
         subjects_(subjects),
+        subject_(subjects[0]),
         plan_(plan),
         on_row_(on_row),
         on_progress_(on_progress) {
@@ -85,18 +86,18 @@ class KernelRun {
 
   void run() {
     leave_changed_process();
-    VerdictRow nothing = row_for(subject().facts);
+    VerdictRow nothing = row_for(subject_.facts);
     nothing.property = everything;
-    if (!subject().facts.cannot_run.empty()) {
-      const Finding f = not_run(subject().facts);
+    if (!subject_.facts.cannot_run.empty()) {
+      const Finding f = not_run(subject_.facts);
       nothing.verdict = verdict_of(f);
       nothing.reason = f.reason;
       on_row_(nothing);
       return;
     }
-    const auto basic = [&](Pairing p, Dtype d) { return probe_base(subject(), p, d); };
+    const auto basic = [&](Pairing p, Dtype d) { return probe_base(subject_, p, d); };
     const auto of_models = [&](Pairing p, Dtype d) {
-      return probe_shapes(subject(), p, d, plan_.shapes.models);
+      return probe_shapes(subject_, p, d, plan_.shapes.models);
     };
     if (!judge_cells(basic, plan_.dtypes)) return;
     if (!any_offer_ && !judge_cells(basic, plan_.other_dtypes)) return;
@@ -119,11 +120,11 @@ class KernelRun {
                    const std::vector<Dtype>& dtypes) {
     for (const Pairing pairing : plan_.pairings)
       for (const Dtype dtype : dtypes) {
-        const Probe probe = with_features(subject(), probe_cell(pairing, dtype));
+        const Probe probe = with_features(subject_, probe_cell(pairing, dtype));
         if (!probe.offer) {
           for (const std::string& reason : probe.reasons) add_reason(reasons_, reason);
           if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
-          on_row_(not_judged(subject().facts, probe));
+          on_row_(not_judged(subject_.facts, probe));
           if (probe.last_refusal.kind != CallResult::Kind::skipped) return false;
           continue;
         }
@@ -135,7 +136,7 @@ class KernelRun {
 
   bool judge_cell(const Offer& offer) {
     const std::string pairing(word_of(offer.base.pairing)), dtype(word_of(offer.base.dtype));
-    const KernelFacts& facts = subject().facts;
+    const KernelFacts& facts = subject_.facts;
     if (plan_.on_offer)
       for (const std::string& feature : feature_names(&offer))
         plan_.on_offer({facts.name, std::string(word_of(contract_words, facts.angle_contract)),
@@ -144,10 +145,9 @@ class KernelRun {
     return judge_cell_of({threads_, subjects_, plan_, offer, on_row_, on_progress_}, carried_);
   }
 
-  Subject& subject() { return subjects_[0]; }
-
   JudgeThreads& threads_;
   std::vector<Subject>& subjects_;
+  Subject& subject_;  // the first
   const VerifyPlan& plan_;
   const OnRow& on_row_;
   const OnProgress& on_progress_;
