@@ -202,12 +202,12 @@ class ArrayRun {
     }
   }
 
-  // Keeps a few rows waiting for the other threads, and judges what is too much.
+  // Other threads judge while this one makes all rows: its large case would keep them waiting.
   void hand_out(JudgedRow row) {
     std::unique_lock lock(mutex_);
     rows_.push_back(std::move(row));
     changed_.notify_one();
-    while (rows_.size() - begun_ > 2 * (threads_.count() - 1)) judge_next(subjects_[0], lock);
+    if (threads_.count() == 1) judge_next(subjects_[0], lock);
   }
   void judge_rows(Subject& subject) {
     for (std::unique_lock lock(mutex_);;) {
