@@ -18,11 +18,11 @@ namespace ropewalk {
 /// place and in whole lines. The same with stores past the caches, which read no line to overwrite
 /// it.
 ///
-/// On a Xeon with 48 KiB and 2 MiB, 40 heads of 128 f32, ns a token. `avx2` in place, 20, 41, 82 and
-/// 328 KB: near 270, 580, 688, 589; far 340, 690, 688, 464. `avx512` out of place in three runs, 8 MB
-/// written: far 1,961, 2,430, 2,636; past 2,384, 2,509, 2,635. 10 MB: 1,912, 2,730, 3,097; 2,384,
-/// 2,566, 2,640. 21 MB: 3,130, 3,676, 3,696; 2,261, 2,379, 2,275. So near the threshold either may
-/// lose. On a Zen 4 with 1 MiB, past took 744 for 538 at 5 MB.
+/// On a Xeon with 48 KiB and 2 MiB, 40 heads of 128 f32, ns a token. `avx2` in place, 20, 41, 82
+/// and 328 KB: near 270, 580, 688, 589; far 340, 690, 688, 464. `avx512` out of place, three runs:
+/// 8 MB written, far 1,961, 2,430, 2,636; past 2,384, 2,509, 2,635. 10 MB: 1,912, 2,730, 3,097;
+/// 2,384, 2,566, 2,640. 21 MB: 3,130, 3,676, 3,696; 2,261, 2,379, 2,275. So near the threshold
+/// either may lose. On a Zen 4 with 1 MiB, past took 744 for 538 at 5 MB.
 enum class Reach { near, far, past };
 
 inline Reach reach_of(const rope_problem& p) {

@@ -10,8 +10,8 @@
 // the long one in one group of four, else the last. The call of a position depends on the position
 // and the division alone. So a kernel gets the same calls whatever the range, and in shards.
 //
-// Calls of at most 1024 positions took 4.65 s for 2^23 positions of `avx512_phase`, where these take
-// 4.25 s: a call costs some 50 us beside its positions (two processors of a Xeon).
+// Calls of at most 1024 positions took 4.65 s for 2^23 positions of `avx512_phase`, where these
+// take 4.25 s: a call costs some 50 us beside its positions (two processors of a Xeon).
 #pragma once
 #include <cstdint>
 #include <optional>
