@@ -164,14 +164,6 @@ void verify_kernel(JudgeThreads& threads, std::vector<Subject>& subjects, const 
   KernelRun(threads, subjects, plan, on_row, on_progress).run();
 }
 
-void verify_kernel(const Subject& subject, const VerifyPlan& plan,
-                   const std::function<void(const VerdictRow&)>& on_row,
-                   const std::function<void(const std::string&)>& on_progress) {
-  JudgeThreads one;
-  std::vector<Subject> subjects{subject};
-  verify_kernel(one, subjects, plan, on_row, on_progress);
-}
-
 Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
   const Property* property = find_property(c.property);
   if (property == nullptr)

@@ -47,10 +47,6 @@ void verify_kernel(JudgeThreads& threads, std::vector<harness::Subject>& subject
                    const VerifyPlan& plan,
                    const std::function<void(const report::VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress);
-/// In the caller's thread alone.
-void verify_kernel(const harness::Subject& subject, const VerifyPlan& plan,
-                   const std::function<void(const report::VerdictRow&)>& on_row,
-                   const std::function<void(const std::string&)>& on_progress);
 
 /// The command line that judges a case of this text again, of a kernel with these facts.
 std::string replay_line(const std::string& case_text, const harness::KernelFacts& facts);

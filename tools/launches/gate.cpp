@@ -95,9 +95,10 @@ void Gate::verify(std::int32_t memory, bool whole) {
 
 void Gate::verify_one(const KernelFacts& facts) {
   std::erase_if(verdicts_, [&](const VerdictRow& row) { return row.kernel == facts.name; });
-  Subject subject{workers_.at(facts.memory), oracle_, facts};
+  JudgeThreads one;
+  std::vector<Subject> subject{{workers_.at(facts.memory), oracle_, facts}};
   verify_kernel(
-      subject, plan(),
+      one, subject, plan(),
       [&](VerdictRow row) {
         known_.judge(row);
         if (is_failure(row.verdict))

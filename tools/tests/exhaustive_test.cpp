@@ -94,7 +94,7 @@ class WrongCalls : public testing::TestWithParam<std::pair<std::string, std::str
 TEST_P(WrongCalls, AreFoundThoughEachPositionAloneIsRight) {
   const auto& [fault, words] = GetParam();
   const std::string range =
-      "--positions 1234500001:1234699999" + far_kernel + (fault == "large" ? "128" : "40");
+      "--positions 1234400001:1234699999" + far_kernel + (fault == "large" ? "128" : "40");
   const std::string before = "FAR_FAULT=" + fault + " ";
   Result r = exhaustive(range, before);
   r.out = unwrapped(r.out);
