@@ -82,12 +82,12 @@ TEST_F(InPython, PlantedErrorsFailByNameAndAreReplayed) {
 }
 
 // An import may take ten seconds, so a failing kernel must cost few: to list it, to judge it, and
-// to show its first exception in a fresh process.
+// to show its first exception in a fresh process. Each further judge has processes of its own.
 TEST_F(InPython, AnExceptionCostsNoProcessAndIsToldOnce) {
   const auto imports = fresh("imports");
-  const Result r =
-      door("verify --profile smoke --plugin " + planted + "raises.py --kernel raises_slowly",
-           "IMPORTS=" + imports.string());
+  const Result r = door(
+      "verify --jobs 1 --profile smoke --plugin " + planted + "raises.py --kernel raises_slowly",
+      "IMPORTS=" + imports.string());
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_LE(slurp(imports).size(), 4u) << slurp(imports) << r.out;
   const auto first =
