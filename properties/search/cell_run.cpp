@@ -14,7 +14,6 @@
 #include "harness/process/exceptions.h"
 #include "properties/array/array_run.h"
 #include "properties/explain/check_case.h"
-#include "properties/explain/scene.h"
 #include "properties/search/run_property.h"
 #include "properties/search/verdict_rows.h"
 #include "properties/two_runs.h"

@@ -6,7 +6,6 @@
 #include <rapidcheck.h>
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
-#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <string>
