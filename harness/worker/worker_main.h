@@ -35,7 +35,7 @@ struct WorkerArguments {
   std::string library;
 };
 
-/// Reads the words behind the hidden verb `worker` (docs/worker-protocol.md).
+/// Reads the words behind the hidden verb `worker`.
 WorkerArguments worker_arguments(int count, const char* const* words);
 
 /// Serves the parent on the descriptors of protocol.h until the parent says quit or goes away. Then
