@@ -56,7 +56,7 @@ TEST(Expected, ALedgerComesBackSorted) {
   const std::string text =
       "# KERNEL CONTRACT PAIRINGS DTYPES PROPERTY... (docs/ledger.md)\n"
       "dense table interleaved f64 norm\n"
-      "plain table half_split f16 * -decay -order\n"
+      "plain table half_split f16 * -order\n"
       "plain table half_split f32 * -decay offers:size_4_2\n"
       "plain table interleaved f32,f64 * -decay\n";
   EXPECT_EQ(to_text(parse_expected(text, "e.txt", all).ledger, all), text);
