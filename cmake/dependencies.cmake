@@ -16,16 +16,14 @@ include(GoogleTest)
 # These packages ship no CMake config.
 find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)
 add_library(mustache::mustache INTERFACE IMPORTED)
-set_target_properties(mustache::mustache PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${MUSTACHE_INCLUDE_DIR})
+target_include_directories(mustache::mustache INTERFACE ${MUSTACHE_INCLUDE_DIR})
 
 find_path(MPFR_INCLUDE_DIR mpfr.h REQUIRED)
 find_library(MPFR_LIBRARY mpfr REQUIRED)
 find_library(GMP_LIBRARY gmp REQUIRED)
 add_library(mpfr::mpfr INTERFACE IMPORTED)
-set_target_properties(mpfr::mpfr PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${MPFR_INCLUDE_DIR}
-  INTERFACE_LINK_LIBRARIES "${MPFR_LIBRARY};${GMP_LIBRARY}")
+target_include_directories(mpfr::mpfr INTERFACE ${MPFR_INCLUDE_DIR})
+target_link_libraries(mpfr::mpfr INTERFACE ${MPFR_LIBRARY} ${GMP_LIBRARY})
 
 # The headers that nearly every file includes.
 add_library(ropewalk_precompiled_headers OBJECT ${PROJECT_BINARY_DIR}/empty.cpp)

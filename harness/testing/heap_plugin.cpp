@@ -69,18 +69,6 @@ const RegisteredKernel far_past{
       write(hidden(*state), far, far + 1);
       return std::int32_t{ROPE_OK};
     })};
-// Never frees, and is wrong in the third prepare of a process alone.
-KernelInfo in_third_prepare() {
-  KernelInfo k = with_prepare("heap_overruns_in_third_prepare", [](const rope_problem*, void**) {
-    static int calls = 0;
-    char* const kept = hidden(std::malloc(24));
-    if (++calls == 3) write(kept, 24, 4024);
-    return std::int32_t{ROPE_OK};
-  });
-  k.release = nullptr;
-  return k;
-}
-const RegisteredKernel third{in_third_prepare()};
 // Keeps 10,000 blocks from its first prepare, and overruns the oldest without pages in the second.
 KernelInfo overruns_an_old_one() {
   KernelInfo k = with_prepare("heap_overruns_an_old_one", [](const rope_problem*, void**) {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/expected/known_failures.h"
+#include "harness/expected/expected.h"
 #include "harness/worker/worker.h"
 #include "properties/search/verify.h"
 #include "reports/record/record.h"

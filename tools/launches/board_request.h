@@ -1,5 +1,5 @@
 // The request that bench sends to the process that holds the kernels, as one JSON object
-// (docs/worker-protocol.md).
+// (harness/protocol.h).
 #pragma once
 #include <cstdint>
 #include <map>

@@ -172,12 +172,4 @@ TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {
   EXPECT_TRUE(contains(verify.err, "compiler baselines: list, bench and run take them"));
 }
 
-TEST_F(Beside, ABaselineThatCannotBeLoadedIsSkippedInOneLine) {
-  spill(bin / "ropewalk_baselines_gcc.so", "no library at all");
-  const Result r = run("list --quiet --kernel plain");
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(lines_in(r.err), 1) << r.err;
-  EXPECT_TRUE(r.err.ends_with(" (--no-baselines leaves it out)\n")) << r.err;
-}
-
 }  // namespace

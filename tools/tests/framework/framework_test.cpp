@@ -136,13 +136,6 @@ TEST(Frameworks, AreTimedAndTellWhatACallDoes) {
   EXPECT_TRUE(contains(r.out, "framework: keeps threads; a call: 0 calls of malloc, ")) << r.out;
 }
 
-TEST(Frameworks, MayNotFinishTheirOutputsLater) {
-  const Result r = verify("--property linearity --kernel fw_later", "TEST_LATE=always ");
-  EXPECT_EQ(r.code, 1) << r.out;
-  EXPECT_TRUE(contains(r.out, "apply changed its outputs after it had returned")) << r.out;
-  EXPECT_EQ(verify("--property linearity --kernel fw_later").code, 0);
-}
-
 TEST(Frameworks, HideNothingBehindTheirThreads) {
   const auto rows =
       timed("--shape q=5,d=64,tokens=1009,in_place=no --kernel fw_later --kernel fw_ahead", "", 1);
