@@ -168,14 +168,6 @@ void describe_error(Figure& figure) {
       "contract. Errors of 1e-9 or less, 0 included, are drawn at 1e-9.";
 }
 
-void describe_unknown(Figure& figure, const std::string& chart) {
-  figure.picture.title = "Curve";
-  figure.picture.x_label = "x";
-  figure.picture.y_label = "y";
-  figure.name = chart;
-  figure.how_to_read = "The line is the reference. Points were measured through the kernels.";
-}
-
 ChartSeries series_of(const CurveRow& row, double y_floor) {
   ChartSeries series{row.x, row.y, is_reference(row) ? Draw::line : Draw::points};
   if (!(y_floor > 0)) return series;
@@ -183,17 +175,6 @@ ChartSeries series_of(const CurveRow& row, double y_floor) {
   for (double& y : series.y)
     if (y < y_floor) y = y_floor;  // a NaN stays NaN
   return series;
-}
-
-/// Moves a note that all series share beside the title.
-void say_once(Figure& figure) {
-  const auto& legend = figure.legend;
-  const bool same = std::all_of(legend.begin(), legend.end(), [&](const LegendItem& each) {
-    return each.note == legend.front().note;
-  });
-  if (!same || !figure.name.empty()) return;
-  figure.name = legend.front().note;
-  for (LegendItem& each : figure.legend) each.note.clear();
 }
 
 }  // namespace
@@ -209,7 +190,7 @@ std::vector<Figure> curve_figures(const Results& results, const KernelColours& c
     else if (chart == "error_over_position")
       describe_error(figure);
     else
-      describe_unknown(figure, chart);
+      continue;
     for (std::size_t i = 0; i < curves.size(); ++i) {
       const Shared& curve = curves[i];
       if (i >= chart_series_max) {
@@ -221,7 +202,6 @@ std::vector<Figure> curve_figures(const Results& results, const KernelColours& c
       figure.legend.push_back(
           legend_item(figure.picture.series.back(), curve.names, curve.row->note));
     }
-    say_once(figure);
     figure.table = table_of(figure.picture.x_label, curves);
     figures.push_back(std::move(figure));
   }

@@ -8,7 +8,7 @@
 
 namespace ropewalk::report {
 
-/// The charts of the curve rows, in the order of their first row.
+/// The two charts that a run writes, in the order of their first row.
 std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours);
 
 }  // namespace ropewalk::report

@@ -37,10 +37,6 @@ LegendItem legend_item(const ChartSeries& series, std::string name, std::string 
 /// them.
 std::string row_label(const std::string& name, std::size_t number);
 
-/// Ticks 1, 2, 5, 10 ... around low .. high, of a logarithmic axis; both are above 0. Over more
-/// than three decades they are powers of ten.
-std::vector<ChartPlace> log_ticks(double low, double high);
-
 /// The model of a workload: "llama-3-8b/set-16" gives "llama-3-8b".
 std::string model_of(const std::string& workload);
 

@@ -9,8 +9,8 @@ namespace ropewalk::report {
 View matrix_view(const Summary& summary);
 View failures_view(const Summary& summary);
 
-/// The first failures, and the cells that hold with the least room, of three properties.
-View standouts_view(const Summary& summary);
+/// What a report says about a failure: names and texts, none of them empty.
+std::vector<std::pair<std::string_view, std::string>> failure_facts(const VerdictRow& row);
 
 /// What the cases of the covering array met: one item for each kernel and each text that some of
 /// its pairings and types share.

@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "reports/numbers/summary.h"
+#include "reports/pages/matrix_view.h"
 #include "reports/pages/render.h"
-#include "reports/pages/render_parts.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
@@ -43,21 +43,7 @@ struct Suite {
 
 std::string failure_body(const VerdictRow& row) {
   std::string body;
-  const auto add = [&body](const char* name, const std::string& value) {
-    if (!value.empty()) body += fmt::format("{}: {}\n", name, value);
-  };
-  add("claim", row.claim);
-  add("reason", row.reason);
-  if (row.verdict == Verdict::fail) add("margin", margin_text(row.margin));
-  if (row.worst_margin > 0) add("worst margin", margin_text(row.worst_margin));
-  add("where", row.where);
-  add("cause", row.cause);
-  add("diagnosis", row.diagnosis);
-  add("judged on", words_beside(row.judged_on));
-  add("declared", row.declared);
-  add("case", row.shrunk_case);
-  add("replay", row.replay);
-  add("worst", row.worst_replay);
+  for (const auto& [name, value] : failure_facts(row)) body += fmt::format("{}: {}\n", name, value);
   return body;
 }
 
@@ -151,11 +137,7 @@ void add_run(const Results& results, const Summary& summary, int failures, Suite
 
 }  // namespace
 
-std::string render_junit(const Results& results) {
-  return junit_of(results, summarize(results));
-}
-
-std::string junit_of(const Results& results, const Summary& summary) {
+std::string render_junit(const Results& results, const Summary& summary) {
   Suites suites;
   for (const VerdictRow& row : results.verdicts) add_verdict(row, suites.of(suite_name(row)));
   add_broken_timings(summary, results, suites);

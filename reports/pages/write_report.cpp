@@ -8,7 +8,6 @@
 
 #include "base/whole_file.h"
 #include "reports/pages/render.h"
-#include "reports/pages/render_parts.h"
 
 namespace ropewalk::report {
 
@@ -22,10 +21,10 @@ void write_report(const Results& results, const std::filesystem::path& out_dir) 
     std::string markdown, csv, junit;
   };
   auto others = std::async(std::launch::async, [&] {
-    return Others{markdown_of(results, summary), csv_of(results, summary),
-                  junit_of(results, summary)};
+    return Others{render_markdown(results, summary), render_csv(results, summary),
+                  render_junit(results, summary)};
   });
-  const std::string html = html_of(results, summary, {});
+  const std::string html = render_html(results, summary);
   const auto [markdown, csv, junit] = others.get();
   write_whole_file(out_dir / "report.md", markdown);
   write_whole_file(out_dir / "report.html", html);
