@@ -24,15 +24,11 @@ bool is_reference(const CurveRow& row) {
   return row.series == "reference";
 }
 
-/// Charts in the order of their first row. Of several rows with the same series and note, the last
-/// counts.
-std::vector<std::pair<std::string, Group>> group_by_chart(const Results& results) {
-  std::vector<std::pair<std::string, Group>> charts;
+/// Of several rows with the same series and note, the last counts.
+Group rows_of(const Results& results, const std::string& chart) {
+  Group group;
   for (const CurveRow& row : results.curves) {
-    auto chart = std::find_if(charts.begin(), charts.end(),
-                              [&row](const auto& each) { return each.first == row.chart; });
-    if (chart == charts.end()) chart = charts.insert(chart, {row.chart, {}});
-    Group& group = chart->second;
+    if (row.chart != chart) continue;
     const auto same = std::find_if(group.begin(), group.end(), [&row](const CurveRow* each) {
       return each->series == row.series && each->note == row.note;
     });
@@ -41,7 +37,7 @@ std::vector<std::pair<std::string, Group>> group_by_chart(const Results& results
     else
       *same = &row;
   }
-  return charts;
+  return group;
 }
 
 /// One curve of a picture. Kernels with bit-identical numbers share it.
@@ -181,16 +177,16 @@ ChartSeries series_of(const CurveRow& row, double y_floor) {
 
 std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours) {
   std::vector<Figure> figures;
-  for (const auto& [chart, group] : group_by_chart(results)) {
+  for (const std::string chart : {"decay", "error_over_position"}) {
+    const Group group = rows_of(results, chart);
+    if (group.empty()) continue;
     std::vector<Shared> curves = shared_curves(group);
     put_kinds_first(curves);
     Figure figure;
     if (chart == "decay")
       describe_decay(figure, largest_x(curves));
-    else if (chart == "error_over_position")
-      describe_error(figure);
     else
-      continue;
+      describe_error(figure);
     for (std::size_t i = 0; i < curves.size(); ++i) {
       const Shared& curve = curves[i];
       if (i >= chart_series_max) {

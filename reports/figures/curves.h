@@ -8,7 +8,7 @@
 
 namespace ropewalk::report {
 
-/// The two charts that a run writes, in the order of their first row.
+/// The charts of the curves that a run writes.
 std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours);
 
 }  // namespace ropewalk::report

@@ -208,23 +208,21 @@ std::vector<std::pair<std::string_view, std::string>> failure_facts(const Verdic
 
 View coverage_view(const Results& results) {
   std::map<std::tuple<std::string, std::string, std::string>, std::string> cells;
-  std::vector<decltype(cells)::key_type> order;
   for (const VerdictRow& row : results.verdicts) {
     if (row.coverage.empty()) continue;
     const std::string words = words_beside(row.judged_on);
     const std::string kernel = words.empty() ? row.kernel : row.kernel + " (" + words + ")";
-    const std::tuple key{kernel, row.coverage, row.not_offered};
-    std::string& list = cells[key];
-    if (list.empty()) order.push_back(key);
+    std::string& list = cells[{kernel, row.coverage, row.not_offered}];
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", row.pairing, row.dtype);
   }
   View out{View::type::list};
-  for (const auto& key : order) {
+  for (const auto& [key, list] : cells) {
+    const auto& [kernel, coverage, not_offered] = key;
     View item;
-    item.set("met_kernel", std::get<0>(key));
-    item.set("met_cells", cells.at(key));
-    item.set("met_words", std::get<1>(key));
-    item.set("met_not_offered", std::get<2>(key));
+    item.set("met_kernel", kernel);
+    item.set("met_cells", list);
+    item.set("met_words", coverage);
+    item.set("met_not_offered", not_offered);
     out << std::move(item);
   }
   return out;
