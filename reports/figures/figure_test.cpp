@@ -8,9 +8,6 @@
 #include <map>
 #include <set>
 
-#include "reports/figures/curves.h"
-#include "reports/figures/forest.h"
-#include "reports/figures/working_set.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {

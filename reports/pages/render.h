@@ -2,6 +2,7 @@
 // that of the results. For results with millions of rounds it takes most of the time, so it is made
 // once for all formats.
 #pragma once
+#include <filesystem>
 #include <string>
 
 #include "reports/numbers/summary.h"
@@ -31,5 +32,9 @@ std::string render_csv(const Results& results, const Summary& summary);
 /// VACUOUS and a kernel that broke while timed are failures. UNSUPPORTED and SKIPPED are skipped. A
 /// run that was cut off fails as well.
 std::string render_junit(const Results& results, const Summary& summary);
+
+/// Writes report.md, report.html, results.csv and junit.xml into out_dir, each whole or not at all.
+/// Makes out_dir if it is missing. Throws std::runtime_error with one line that names the file.
+void write_report(const Results& results, const std::filesystem::path& out_dir);
 
 }  // namespace ropewalk::report

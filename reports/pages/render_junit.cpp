@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "reports/numbers/summary.h"
-#include "reports/pages/matrix_view.h"
 #include "reports/pages/render.h"
+#include "reports/pages/view.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {

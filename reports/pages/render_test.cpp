@@ -9,7 +9,6 @@
 
 #include "reports/numbers/summary.h"
 #include "reports/pages/view.h"
-#include "reports/pages/write_report.h"
 #include "reports/testing/sample_results.h"
 #include "reports/testing/temp_folder.h"
 #include "reports/testing/text.h"

@@ -11,8 +11,6 @@
 #include "base/text.h"
 #include "reports/numbers/answers.h"
 #include "reports/numbers/board_name.h"
-#include "reports/pages/matrix_view.h"
-#include "reports/pages/speed_view.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {

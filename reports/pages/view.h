@@ -52,6 +52,33 @@ Mark mark_of(Verdict verdict);
 
 View make_view(const Results& results, const Summary& summary);
 
+/// The verification matrix, with one group a kernel, and the failures to which its cells lead.
+View matrix_view(const Summary& summary);
+View failures_view(const Summary& summary);
+
+/// What a report says about a failure: names and texts, none of them empty.
+std::vector<std::pair<std::string_view, std::string>> failure_facts(const VerdictRow& row);
+
+/// What the cases of the covering array met: one item for each kernel and each text that some of
+/// its pairings and types share.
+View coverage_view(const Results& results);
+
+/// What the banner says about the speeds: "valid", "noisy" or "INVALID", and "noise floor 0.8 %,
+/// ...". The word is empty if nothing was compared. Both are empty if nothing was timed.
+struct SpeedsText {
+  Mark mark{"none", ""};
+  std::string word, rest;
+};
+SpeedsText speeds_text(const Summary& summary);
+
+/// Adds leaderboards, heat maps and the disturbances of the rounds.
+void add_speeds(const Results& results, const Summary& summary, View& view);
+
+/// Figures as tables, and for HTML also as pictures. The ids of pictures begin with `id`.
+View figure_tables(const std::vector<Figure>& figures);
+View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
+                     const std::string& gnuplot);
+
 /// The text of templates/NAME, which is compiled in.
 std::string template_text(const std::string& name);
 

@@ -1,5 +1,5 @@
 // Figures as data for the templates.
-#include "reports/pages/figure_view.h"
+#include "reports/pages/view.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "reports/pages/view.h"
 
 namespace ropewalk::report {
 namespace {

@@ -1,5 +1,5 @@
 // The verification matrix, and the failures to which its cells lead, as data for the templates.
-#include "reports/pages/matrix_view.h"
+#include "reports/pages/view.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "reports/pages/view.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {

@@ -1,5 +1,5 @@
 // What was timed, as data for the templates: leaderboards, heat maps and counted disturbances.
-#include "reports/pages/speed_view.h"
+#include "reports/pages/view.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "reports/pages/view.h"
 
 namespace ropewalk::report {
 namespace {

@@ -1,5 +1,5 @@
 // Decides which curves make which chart, and how the report explains each chart.
-#include "reports/figures/curves.h"
+#include "reports/figures/figure.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "reports/figures/figure.h"
 
 namespace ropewalk::report {
 namespace {

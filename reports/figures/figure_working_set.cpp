@@ -1,5 +1,5 @@
 // GB/s over the working set: how speed and ceiling change from cache to cache.
-#include "reports/figures/working_set.h"
+#include "reports/figures/figure.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "reports/figures/figure.h"
 #include "reports/numbers/board_name.h"
 
 namespace ropewalk::report {
