@@ -9,7 +9,7 @@
 #include "harness/judge/judge.h"
 #include "properties/exhaustive/division.h"
 #include "properties/search/verify.h"
-#include "reports/record/certificate_fields.h"
+#include "reports/record/record.h"
 
 namespace ropewalk::properties {
 using namespace harness;

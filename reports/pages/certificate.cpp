@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/whole_file.h"
-#include "reports/record/certificate_fields.h"
+#include "reports/record/fields.h"
 
 namespace ropewalk::report {
 namespace {

@@ -206,18 +206,9 @@ std::string KillMatrix::as_markdown(const std::string& command) const {
     out += fmt::format("| {} | `{}` | {} | {} |\n", i + 1, properties_[i],
                        kills_of(properties_[i], false).size(), fmt::join(alone, ", "));
   }
-  std::size_t widest = 0;
-  for (const auto& [kernel, row] : verdicts_) widest = std::max(widest, kernel.size());
-  out += fmt::format("\n## Matrix\n\n{}\n\n```\n{:{}}", legend, "", widest);
-  for (std::size_t i = 0; i < properties_.size(); ++i) out += fmt::format(" {:>2}", i + 1);
-  out += "\n";
-  for (const auto& [kernel, row] : verdicts_) {
-    if (!is_mutant(kernel)) continue;
-    out += fmt::format("{:<{}}", kernel, widest);
-    for (const std::string& p : properties_) out += fmt::format(" {:>2}", symbol(row, p));
-    out += "\n";
-  }
-  return out + "```\n";
+  return out +
+         "\n`ropewalk mutants --profile smoke` prints the verdict of each property on each "
+         "mutant.\n";
 }
 
 }  // namespace ropewalk::tools

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "reports/pages/certificate.h"
-#include "reports/record/certificate_fields.h"
+#include "reports/record/record.h"
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 

@@ -14,7 +14,6 @@
 #include "properties/search/verify.h"
 #include "reports/numbers/answers.h"
 #include "reports/pages/render.h"
-#include "reports/pages/write_report.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/failure_text.h"

@@ -1,5 +1,5 @@
 // Figures as data for the templates.
-#include "reports/pages/figure_view.h"
+#include "reports/pages/view.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "reports/pages/view.h"
 
 namespace ropewalk::report {
 namespace {
@@ -17,7 +16,7 @@ View list_of(const std::vector<std::string>& texts, const char* name) {
   View out{View::type::list};
   for (const std::string& text : texts) {
     View item;
-    item.set(name, clean_line(text));
+    item.set(name, text);
     out << std::move(item);
   }
   return out;
@@ -29,8 +28,8 @@ View legend_view(const std::vector<LegendItem>& legend) {
     View item;
     item.set("series_class", each.css_class);
     item.set("series_mark", each.symbol);
-    item.set("series", clean_line(each.name));
-    item.set("series_note", clean_line(each.note));
+    item.set("series", each.name);
+    item.set("series_note", each.note);
     out << std::move(item);
   }
   return out;
@@ -51,16 +50,15 @@ bool is_plain(const std::vector<std::vector<std::string>>& lines, std::size_t co
 
 /// HTML escapes NAME. Markdown shows either NAME_plain as it is or NAME_foreign escaped.
 void set_cell(View& view, const std::string& name, const std::string& text, bool plain) {
-  const std::string line = clean_line(text);
-  view.set(name, line);
-  view.set(name + "_plain", plain ? line : "");
-  view.set(name + "_foreign", plain ? "" : line);
+  view.set(name, text);
+  view.set(name + "_plain", plain ? text : "");
+  view.set(name + "_foreign", plain ? "" : text);
 }
 
 View table_view(const Figure& figure) {
   View item, lines{View::type::list};
   item.set("chart_title", figure.picture.title);
-  item.set("chart_name", clean_line(figure.name));
+  item.set("chart_name", figure.name);
   item.set("chart_how_to_read", figure.how_to_read);
   const auto& columns = figure.table.columns;
   item.set("chart_x_label", columns.front());
@@ -80,7 +78,6 @@ View table_view(const Figure& figure) {
     lines << std::move(line);
   }
   item.set("chart_lines", std::move(lines));
-  item.set("has_absent", flag(!figure.absent.empty()));
   item.set("absent", list_of(figure.absent, "absent_name"));
   return item;
 }
@@ -108,8 +105,8 @@ View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
     const Chart narrow = narrow_one.get();
     const std::string& error = wide.error.empty() ? narrow.error : wide.error;
     View item = table_view(figure);
-    item.set("chart_svg", wide.svg + "\n" + narrow.svg);
-    item.set("chart_drawn", flag(error.empty()));
+    item.set("chart_svg", View(wide.svg + "\n" + narrow.svg));
+    item.set("chart_drawn", error.empty());
     item.set("chart_error", error);
     item.set("legend", legend_view(figure.legend));
     out << std::move(item);

@@ -1,6 +1,6 @@
 // The forest plot: every ratio to the baseline with its interval. The null twin stands among them.
 // It is the baseline itself, so it shows how far noise alone reaches.
-#include "reports/figures/forest.h"
+#include "reports/figures/figure.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "base/text.h"
-#include "reports/figures/figure.h"
 
 namespace ropewalk::report {
 namespace {

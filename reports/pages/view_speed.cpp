@@ -1,5 +1,5 @@
 // What was timed, as data for the templates: leaderboards, heat maps and counted disturbances.
-#include "reports/pages/speed_view.h"
+#include "reports/pages/view.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "reports/pages/view.h"
 
 namespace ropewalk::report {
 namespace {
@@ -36,18 +35,16 @@ std::string floor_text(double floor) {
 
 void set_claim(const BoardEntry& entry, const Contest& contest, View& item) {
   const bool compared = entry.is_compared();
-  item.set("is_compared", flag(compared));
+  item.set("is_compared", compared);
   if (!compared) return;
   const Mark mark = mark_of_outcome(entry.outcome);
   item.set("claim_class", mark.css_class);
   item.set("claim_symbol", mark.symbol);
   item.set("claim_ratio", ratio_text(entry.claim->interval.ratio));
   item.set("claim_interval", interval_text(entry.claim->interval));
-  item.set("is_of_launches", flag(entry.claim->interval.is_of_launches));
-  const std::string needs =
-      entry.outcome == Outcome::unresolved ? why_open(*entry.claim, *contest.group) : "";
-  item.set("has_needs", flag(!needs.empty()));
-  item.set("claim_needs", needs);
+  item.set("is_of_launches", entry.claim->interval.is_of_launches);
+  item.set("claim_needs",
+           entry.outcome == Outcome::unresolved ? why_open(*entry.claim, *contest.group) : "");
 }
 
 /// For decode on a device: "3.12 us a call, 1.078 × floor_copy, 1.720 × floor".
@@ -65,25 +62,24 @@ std::string call_text(const BoardEntry& entry) {
 View entry_view(const BoardEntry& entry, const Contest& contest) {
   const TimingRow& row = *entry.row;
   View item;
-  item.set("entry_kernel", clean_line(ranked_name(row)));
+  item.set("entry_kernel", ranked_name(row));
   item.set("entry_pieces", pieces(clean_line(ranked_name(row))));
   const std::string words = words_beside(row);
-  item.set("entry_summary", clean_line(row.summary + (words.empty() ? "" : "; " + words)));
-  item.set("entry_variant", clean_line(row.variant));
-  item.set("has_variant", flag(!row.variant.empty()));
-  item.set("is_ceiling", flag(row.is_ceiling()));
-  item.set("is_floor", flag(row.is_floor()));
-  item.set("is_baseline", flag(row.role == Role::baseline));
-  item.set("is_twin", flag(row.is_twin()));
-  item.set("has_speed", flag(entry.has_speed));
+  item.set("entry_summary", row.summary + (words.empty() ? "" : "; " + words));
+  item.set("entry_variant", row.variant);
+  item.set("is_ceiling", row.is_ceiling());
+  item.set("is_floor", row.is_floor());
+  item.set("is_baseline", row.role == Role::baseline);
+  item.set("is_twin", row.is_twin());
+  item.set("has_speed", entry.has_speed);
   item.set("entry_class", !entry.has_speed     ? "broken"
                           : row.is_reference() ? "ceiling"
                           : row.is_twin()      ? "twin"
                           : entry.rank == 0    ? "unranked"
                                                : "ranked");
   item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
-  item.set("entry_outcome", std::string(word(entry.outcome)));
-  item.set("entry_reason", clean_line(entry.reason));
+  item.set("entry_outcome", word(entry.outcome));
+  item.set("entry_reason", entry.reason);
   set_claim(entry, contest, item);
   if (!entry.has_speed) return item;
   const auto percent_of_bar = [fastest_ns = contest.fastest_ns](double ns) {
@@ -92,14 +88,10 @@ View entry_view(const BoardEntry& entry, const Contest& contest) {
   item.set("entry_ns", number_text(entry.ns));
   item.set("entry_ns_min", number_text(entry.ns_min));
   item.set("entry_ns_max", number_text(entry.ns_max));
-  item.set("has_spread", flag(entry.launches.size() > 1 || row.ns_per_token.size() > 1));
+  item.set("has_spread", entry.launches.size() > 1 || row.ns_per_token.size() > 1);
   const bool has_gb = entry.gb_per_s > 0 && !row.is_floor();
-  item.set("has_gb", flag(has_gb));
   item.set("entry_gb", has_gb ? number_text(entry.gb_per_s) : "");
-  const std::string call = call_text(entry);
-  item.set("has_call", flag(!call.empty()));
-  item.set("entry_call", call);
-  item.set("has_percent", flag(entry.percent_of_ceiling > 0));
+  item.set("entry_call", call_text(entry));
   item.set("entry_percent",
            entry.percent_of_ceiling > 0 ? percent_text(entry.percent_of_ceiling) : "");
   item.set("bar", percent_of_bar(entry.ns));
@@ -146,23 +138,18 @@ std::string samples_text(const Contest& contest) {
 View contest_view(const Contest& contest, const std::string& board) {
   const TimingRow& row = *contest.of;
   View item;
-  item.set("board_name", clean_line(board));
-  item.set("workload", clean_line(row.workload) + threads_text(row));
-  item.set("workload_source", clean_line(row.source));
-  item.set("has_source", flag(!row.source.empty()));
+  item.set("board_name", board);
+  item.set("workload", row.workload + threads_text(row));
+  item.set("workload_source", row.source);
   item.set("workload_size", fmt::format("{} token{}, {} moved in a call, working set {}",
                                         count_text(row.tokens), row.tokens == 1 ? "" : "s",
                                         bytes_text(row.bytes), bytes_text(row.working_set_bytes)) +
                                 sets_text(row));
   View entries{View::type::list};
   for (const BoardEntry& entry : contest.entries) entries << entry_view(entry, contest);
-  const std::string samples = samples_text(contest);
-  item.set("has_samples", flag(!samples.empty()));
-  item.set("samples", samples);
-  const bool compared = contest.group != nullptr && !contest.group->baseline.empty();
-  item.set("has_baseline", flag(compared));
-  if (compared) {
-    item.set("baseline", clean_line(contest.group->baseline));
+  item.set("samples", samples_text(contest));
+  if (contest.group != nullptr) {
+    item.set("baseline", contest.group->baseline);
     item.set("floor", floor_text(contest.group->noise_floor));
     const std::int64_t block = contest.group->block;
     item.set("block", block == 1 ? "of 1 round" : fmt::format("of {} rounds", count_text(block)));
@@ -177,10 +164,8 @@ View boards(const Summary& summary) {
   for (const Board& board : summary.boards) {
     View item;
     item.set("board_id", fmt::format("board-{}", ++number));
-    item.set("board", clean_line(board.name));
-    const std::string& device = board.contests.front().of->device;
-    item.set("has_device", flag(!device.empty()));
-    item.set("board_device", clean_line(device));
+    item.set("board", board.name);
+    item.set("board_device", board.contests.front().of->device);
     View contests{View::type::list};
     for (const Contest& contest : board.contests) contests << contest_view(contest, board.name);
     item.set("contests", std::move(contests));
@@ -222,7 +207,6 @@ View heat_cell(const Contest& contest, const std::string& kernel) {
                       : there ? std::string(word(entry->outcome))
                               : "–");
   const bool percent = speed && entry->percent_of_ceiling > 0;
-  cell.set("has_heat_percent", flag(percent));
   cell.set("heat_percent", percent ? percent_text(entry->percent_of_ceiling) : "");
   return cell;
 }
@@ -236,18 +220,18 @@ View heat_maps(const Summary& summary) {
     for (const std::string& name : columns) {
       View column;
       column.set("heat_pieces", pieces(clean_line(name)));
-      column.set("heat_kernel", clean_line(name));
+      column.set("heat_kernel", name);
       names << std::move(column);
     }
     for (const Contest& contest : board.contests) {
       View line, cells{View::type::list};
-      line.set("heat_workload", clean_line(contest.of->workload) + threads_text(*contest.of));
+      line.set("heat_workload", contest.of->workload + threads_text(*contest.of));
       line.set("heat_size", bytes_text(contest.of->working_set_bytes));
       for (const std::string& name : columns) cells << heat_cell(contest, name);
       line.set("heat_cells", std::move(cells));
       lines << std::move(line);
     }
-    item.set("heat_board", clean_line(board.name));
+    item.set("heat_board", board.name);
     item.set("heat_columns", std::move(names));
     item.set("heat_lines", std::move(lines));
     out << std::move(item);
@@ -303,29 +287,6 @@ View census(const Results& results) {
   return out;
 }
 
-/// The median and the largest of each kind of spread: between launches, and between rounds.
-View spreads(const Summary& summary) {
-  std::vector<double> launches, rounds;
-  for (const ClaimGroup& group : summary.claims.groups)
-    for (const Claim& claim : group.claims) {
-      if (!claim.has_speed) continue;
-      if (claim.rows.size() > 1) launches.push_back(claim.launch_spread);
-      rounds.push_back(claim.round_spread);
-    }
-  View out{View::type::list};
-  const auto add = [&out](const char* what, const std::vector<double>& values) {
-    if (values.empty()) return;
-    View item;
-    item.set("spread_of", what);
-    item.set("spread_median", percent_text(100 * median_of(values)));
-    item.set("spread_most", percent_text(100 * *std::max_element(values.begin(), values.end())));
-    out << std::move(item);
-  };
-  add("between launches (slowest / fastest median, less 1)", launches);
-  add("within a launch (upper / lower quartile of its rounds, less 1)", rounds);
-  return out;
-}
-
 bool anything_compared(const Summary& summary) {
   const auto& groups = summary.claims.groups;
   return std::any_of(groups.begin(), groups.end(),
@@ -366,19 +327,11 @@ SpeedsText speeds_text(const Summary& summary) {
 }
 
 void add_speeds(const Results& results, const Summary& summary, View& view) {
-  view.set("has_boards", flag(!summary.boards.empty()));
   view.set("boards", boards(summary));
-  View heat = heat_maps(summary);
-  view.set("has_heat", flag(heat.is_non_empty_list()));
-  view.set("heat_maps", std::move(heat));
-  View launches = census(results);
-  view.set("has_census", flag(launches.is_non_empty_list()));
-  view.set("census", std::move(launches));
-  View spread = spreads(summary);
-  view.set("has_spreads", flag(spread.is_non_empty_list()));
-  view.set("spreads", std::move(spread));
-  view.set("is_invalid", flag(!summary.claims.valid));
-  view.set("invalid_because", clean_line(summary.claims.invalid_because));
+  view.set("heat_maps", heat_maps(summary));
+  view.set("census", census(results));
+  view.set("is_invalid", !summary.claims.valid);
+  view.set("invalid_because", summary.claims.invalid_because);
 }
 
 }  // namespace ropewalk::report

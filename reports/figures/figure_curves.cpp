@@ -1,5 +1,5 @@
 // Decides which curves make which chart, and how the report explains each chart.
-#include "reports/figures/curves.h"
+#include "reports/figures/figure.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "reports/figures/figure.h"
 
 namespace ropewalk::report {
 namespace {
@@ -24,15 +23,11 @@ bool is_reference(const CurveRow& row) {
   return row.series == "reference";
 }
 
-/// Charts in the order of their first row. Of several rows with the same series and note, the last
-/// counts.
-std::vector<std::pair<std::string, Group>> group_by_chart(const Results& results) {
-  std::vector<std::pair<std::string, Group>> charts;
+/// Of several rows with the same series and note, the last counts.
+Group rows_of(const Results& results, const std::string& chart) {
+  Group group;
   for (const CurveRow& row : results.curves) {
-    auto chart = std::find_if(charts.begin(), charts.end(),
-                              [&row](const auto& each) { return each.first == row.chart; });
-    if (chart == charts.end()) chart = charts.insert(chart, {row.chart, {}});
-    Group& group = chart->second;
+    if (row.chart != chart) continue;
     const auto same = std::find_if(group.begin(), group.end(), [&row](const CurveRow* each) {
       return each->series == row.series && each->note == row.note;
     });
@@ -41,7 +36,7 @@ std::vector<std::pair<std::string, Group>> group_by_chart(const Results& results
     else
       *same = &row;
   }
-  return charts;
+  return group;
 }
 
 /// One curve of a picture. Kernels with bit-identical numbers share it.
@@ -168,14 +163,6 @@ void describe_error(Figure& figure) {
       "contract. Errors of 1e-9 or less, 0 included, are drawn at 1e-9.";
 }
 
-void describe_unknown(Figure& figure, const std::string& chart) {
-  figure.picture.title = "Curve";
-  figure.picture.x_label = "x";
-  figure.picture.y_label = "y";
-  figure.name = chart;
-  figure.how_to_read = "The line is the reference. Points were measured through the kernels.";
-}
-
 ChartSeries series_of(const CurveRow& row, double y_floor) {
   ChartSeries series{row.x, row.y, is_reference(row) ? Draw::line : Draw::points};
   if (!(y_floor > 0)) return series;
@@ -185,31 +172,20 @@ ChartSeries series_of(const CurveRow& row, double y_floor) {
   return series;
 }
 
-/// Moves a note that all series share beside the title.
-void say_once(Figure& figure) {
-  const auto& legend = figure.legend;
-  const bool same = std::all_of(legend.begin(), legend.end(), [&](const LegendItem& each) {
-    return each.note == legend.front().note;
-  });
-  if (!same || !figure.name.empty()) return;
-  figure.name = legend.front().note;
-  for (LegendItem& each : figure.legend) each.note.clear();
-}
-
 }  // namespace
 
 std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours) {
   std::vector<Figure> figures;
-  for (const auto& [chart, group] : group_by_chart(results)) {
+  for (const std::string chart : {"decay", "error_over_position"}) {
+    const Group group = rows_of(results, chart);
+    if (group.empty()) continue;
     std::vector<Shared> curves = shared_curves(group);
     put_kinds_first(curves);
     Figure figure;
     if (chart == "decay")
       describe_decay(figure, largest_x(curves));
-    else if (chart == "error_over_position")
-      describe_error(figure);
     else
-      describe_unknown(figure, chart);
+      describe_error(figure);
     for (std::size_t i = 0; i < curves.size(); ++i) {
       const Shared& curve = curves[i];
       if (i >= chart_series_max) {
@@ -221,7 +197,6 @@ std::vector<Figure> curve_figures(const Results& results, const KernelColours& c
       figure.legend.push_back(
           legend_item(figure.picture.series.back(), curve.names, curve.row->note));
     }
-    say_once(figure);
     figure.table = table_of(figure.picture.x_label, curves);
     figures.push_back(std::move(figure));
   }

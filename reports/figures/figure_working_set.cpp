@@ -1,5 +1,5 @@
 // GB/s over the working set: how speed and ceiling change from cache to cache.
-#include "reports/figures/working_set.h"
+#include "reports/figures/figure.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "reports/figures/figure.h"
 #include "reports/numbers/board_name.h"
 
 namespace ropewalk::report {
@@ -25,7 +24,7 @@ using Points = std::map<std::string, SizePoint>;
 
 /// Everything in one picture: the same model, pairing, dtype and placement.
 struct Walk {
-  std::string name, board;  ///< board: without its angle source
+  bool is_of_device = false;
   /// Workload -> working set of the ceiling, or the least of the kernels.
   std::map<std::string, std::int64_t> sizes;
   std::map<std::string, Points> kernels;
@@ -65,8 +64,9 @@ void take(const Contest& contest, Walk& walk) {
   }
 }
 
-std::vector<Walk> find_walks(const Summary& summary) {
-  std::vector<Walk> walks;
+/// By the model, the board without its angle source, and the threads.
+std::map<std::string, Walk> find_walks(const Summary& summary) {
+  std::map<std::string, Walk> walks;
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests) {
       if (contest.of->phase != word(WorkloadPhase::working_set)) continue;
@@ -74,14 +74,9 @@ std::vector<Walk> find_walks(const Summary& summary) {
           model_of(contest.of->workload) + ", " +
           BoardName(clean_line(board.name)).without_angles() +
           (contest.of->threads > 1 ? fmt::format(", {} threads", contest.of->threads) : "");
-      auto walk = std::find_if(walks.begin(), walks.end(),
-                               [&name](const Walk& each) { return each.name == name; });
-      if (walk == walks.end()) {
-        walk = walks.emplace(walk);
-        walk->name = name;
-        walk->board = BoardName(board.name).without_angles();
-      }
-      take(contest, *walk);
+      Walk& walk = walks[name];
+      walk.is_of_device = BoardName(board.name).is_of_device();
+      take(contest, walk);
     }
   return walks;
 }
@@ -190,14 +185,15 @@ void add_ceiling(const Walk& walk, Figure& figure) {
     figure.legend.push_back({"ceiling", "median; the band spans its repetitions", "band", "▒"});
 }
 
-Figure figure_of(const Walk& walk, const std::vector<Cache>& caches, const KernelColours& colours) {
+Figure figure_of(const std::string& name, const Walk& walk, const std::vector<Cache>& caches,
+                 const KernelColours& colours) {
   Figure figure;
   ChartRequest& picture = figure.picture;
   picture.title = "GB/s over the working set";
   picture.x_label = "working set";
   picture.y_label = "GB/s";
   picture.x_scale = picture.y_scale = Scale::logarithmic;
-  figure.name = walk.name;
+  figure.name = name;
   figure.how_to_read =
       "The same work is done for more and more tokens, so that the data outgrows one cache after "
       "another. Each point is a median. The distance of a kernel below the band is speed that the "
@@ -259,12 +255,10 @@ std::vector<Figure> working_set_figures(const Results& results, const Summary& s
   const auto found = environment.find("cpu_caches");
   const auto caches = caches_of(found == environment.end() ? "" : found->second);
   std::vector<Figure> figures;
-  for (const Walk& walk : find_walks(summary)) {
-    // A single size makes no curve.
-    if (walk.sizes.size() < 2) continue;
-    const bool of_device = BoardName(walk.board).is_of_device();
-    figures.push_back(figure_of(walk, of_device ? std::vector<Cache>{} : caches, colours));
-  }
+  for (const auto& [name, walk] : find_walks(summary))
+    if (walk.sizes.size() > 1)  // a single size makes no curve
+      figures.push_back(
+          figure_of(name, walk, walk.is_of_device ? std::vector<Cache>{} : caches, colours));
   return figures;
 }
 
