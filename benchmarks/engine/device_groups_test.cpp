@@ -1,13 +1,11 @@
-// Kernels of a device beside those of the host, in both engines. The device is the stand-in for the
+// Kernels of a device beside those of the host. The device is the stand-in for the
 // driver, so nothing is claimed about times.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "benchmarks/engine/board.h"
 #include "benchmarks/machine/environment.h"
 #include "benchmarks/testing/device_toys.h"
 #include "benchmarks/testing/paired_run.h"
@@ -123,36 +121,6 @@ TEST(DeviceGroups, ThreadsAreThoseOfTheHost) {
   EXPECT_EQ(std::count_if(outcome.rows.begin(), outcome.rows.end(),
                           [](const TimingRow& row) { return row.kernel == "there"; }),
             2);
-}
-
-// What is captured calls apply once; a replay does not.
-TEST(DeviceGroups, GoogleBenchmarkTakesTheTimeOfTheDevice) {
-  const auto device = open_stand_in("l2=1024");
-  const rope_kernel slow_to_put =
-      device_toy("slow_to_put", [](const rope_problem* p, const rope_operands* o, void*) {
-        usleep(500);
-        return put_on(o->stream, turn<float>, *p, *o);
-      });
-  BoardPlan plan;
-  plan.workloads = {small_workload("toy/a")};
-  plan.contestants = {{&slow_to_put, "slow_to_put", "", ""}};
-  plan.device = device.get();
-  plan.benchmark_args = {"--benchmark_min_time=0.0001", "--benchmark_repetitions=3"};
-  plan.show = [](const std::string&, bool) {};
-  std::vector<TimingRow> rows;
-  plan.on_row = [&](const TimingRow& row) { rows.push_back(row); };
-  EXPECT_EQ(run_board(plan), 0);
-  ASSERT_EQ(rows.size(), 2u);
-  for (const TimingRow& row : rows) {
-    EXPECT_EQ(row.outcome, Outcome::measured) << row.reason;
-    EXPECT_EQ(row.board, row.is_ceiling() ? "half_split / f32 / in place / cuda"
-                                          : std::string(host_board) + " / cuda");
-    EXPECT_EQ(row.sets, 6);
-    EXPECT_EQ(row.device, "stand-in, sm_90, 4 multiprocessors, L2 1 KiB");
-    EXPECT_GT(row.ns_per_token_median, 0);
-    EXPECT_GT(row.host_ns_per_token, 0);
-    EXPECT_LT(row.ns_per_token_median * 6, 250e3) << "six tokens";
-  }
 }
 
 }  // namespace

@@ -34,7 +34,6 @@ constexpr std::array columns = {"row",
                                 "phase",
                                 "role",
                                 "variant",
-                                "engine",
                                 "threads",
                                 "outcome",
                                 "tokens",
@@ -196,7 +195,6 @@ void append_entry(const BoardEntry& entry, const Contest& contest, const Board& 
   line.text("phase", row.phase);
   line.text("role", std::string(word(row.role)));
   line.text("variant", row.variant);
-  line.text("engine", std::string(word(row.engine)));
   line.count("threads", row.threads);
   line.text("outcome", std::string(word(entry.outcome)));
   line.text("reason", entry.reason);

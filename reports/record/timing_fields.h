@@ -29,7 +29,6 @@ void each_field(Row& row, Visit&& visit) {
   visit("ns_per_token_median", row.ns_per_token_median);
   visit("gb_per_s_median", row.gb_per_s_median);
   visit("role", row.role);
-  visit("engine", row.engine);
   visit("launch", row.launch);
   visit("epoch_us", row.epoch_us);
   visit("threads", row.threads);
