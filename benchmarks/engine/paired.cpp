@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/random.h"
 #include "benchmarks/cells/ceiling_cell.h"
 #include "benchmarks/cells/cells.h"
-#include "benchmarks/cells/random.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/epochs.h"
 #include "benchmarks/machine/environment.h"
@@ -189,16 +189,16 @@ class Group {
     if (!plan_.on_row) return;
     for (const Member& m : members_) {
       if (!m.refusal) continue;
-      auto cell = make_refused_cell(*m.refusal, m.plan, workload_);
-      cell->row.board = board();
-      memory_.name_device(cell->row);
-      cell->row.kernel = m.contestant->name;
-      cell->row.summary = m.contestant->summary;
-      cell->row.launch = plan_.launch;
-      cell->row.threads = threads_;
-      cell->row.outcome = m.refusal->outcome;
-      cell->row.reason = m.refusal->reason;
-      plan_.on_row(cell->row);
+      TimingRow row = known_row(workload_, m.plan.table);
+      row.board = board();
+      memory_.name_device(row);
+      row.kernel = m.contestant->name;
+      row.summary = m.contestant->summary;
+      row.launch = plan_.launch;
+      row.threads = threads_;
+      row.outcome = m.refusal->outcome;
+      row.reason = m.refusal->reason;
+      plan_.on_row(row);
     }
     for (const Entrant& e : entrants) plan_.on_row(e.cell().row);
   }
