@@ -175,18 +175,6 @@ Answer build(const Machine& m) {
                 plain ? m.build_type : m.build_type + " with -fsanitize=" + m.sanitizer);
 }
 
-Answer counters(const Machine& m) {
-  const std::string level = m.files.first_line("/proc/sys/kernel/perf_event_paranoid");
-  return answer(m.perf_counters,
-                fmt::format("{} (perf_event_paranoid {})", m.perf_counters ? "readable" : "refused",
-                            level.empty() ? "not readable" : level));
-}
-
-Answer energy(const Machine& m) {
-  const bool there = m.files.number("/sys/class/powercap/intel-rapl:0/energy_uj") >= 0;
-  return there ? answer(true, "readable") : Answer{};
-}
-
 struct Check {
   const char *name, *why, *remedy;
   Answer (*ask)(const Machine&);
@@ -239,10 +227,6 @@ constexpr Check checks[] = {
      "boot with clocksource=tsc if the machine allows it", clocksource},
     {"timer", "the time to read the clock is added to each epoch",
      "use the clocksource tsc; longer epochs hide the rest", timer},
-    {"counters", "instructions and cache misses cannot be shown beside the times",
-     "sysctl kernel.perf_event_paranoid=1 (as root), if the machine has counters", counters},
-    {"energy", "the energy per token cannot be shown",
-     "allow reading intel-rapl:0/energy_uj (as root)", energy},
 };
 
 }  // namespace
