@@ -45,7 +45,7 @@ struct PairedPlan {
   std::map<std::string, double> epochs_s;  ///< by group: chosen in an earlier launch
   std::int64_t launch = 0;
   std::uint64_t seed = 1;
-  harness::Device* device = nullptr;  ///< of this process; NULL: kernels of a device are skipped
+  harness::Device* device = nullptr;  ///< whose kernels are timed; NULL: the host's
   /// Called with a group's rows, all together when the group is done. The ceiling's row comes last.
   std::function<void(const report::TimingRow&)> on_row;
   /// Called with '<kernel>|<workload>' when that kernel's code is about to run: before supports,

@@ -143,11 +143,6 @@ Answer huge_pages(const Machine& m) {
   return answer_if_any(word == "always", word);
 }
 
-Answer address_randomization(const Machine& m) {
-  const std::int64_t level = m.files.number("/proc/sys/kernel/randomize_va_space");
-  return level < 0 ? Answer{} : answer(level == 0, level == 0 ? "off" : "on");
-}
-
 Answer hypervisor(const Machine& m) {
   const std::string seen = virtualization(m.files);
   return answer_if_any(seen == "none seen", seen);
@@ -216,10 +211,6 @@ constexpr Check checks[] = {
      huge_pages},
     {"numa", "memory of another node is slower", "numactl --cpunodebind=0 --membind=0 ropewalk ...",
      numa},
-    {"address_randomization",
-     "the addresses of code and stack differ from launch to launch, and so does "
-     "the speed of small loops",
-     "leave it on and use several launches; setarch -R repeats one layout", address_randomization},
     {"virtualization",
      "the host shares caches and memory with guests that cannot be seen from here",
      "measure on bare metal before you publish; trust ratios within a run", hypervisor},

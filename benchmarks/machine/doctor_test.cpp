@@ -33,7 +33,6 @@ class Doctor : public testing::Test {
     write("sys/fs/cgroup/cpu.max", "max 100000\n");
     write("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
     write("sys/devices/system/node/online", "0\n");
-    write("proc/sys/kernel/randomize_va_space", "0\n");
     write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
     machine_.files = SystemFiles(root_);
     machine_.allowed_cpus = {0};
@@ -75,7 +74,7 @@ TEST_F(Doctor, FindsNothingWhereNothingIsWrong) {
     EXPECT_TRUE(f.remedy.empty()) << f.name;
     EXPECT_TRUE(names.insert(f.name).second) << f.name;
   }
-  EXPECT_EQ(names.size(), 19u);
+  EXPECT_EQ(names.size(), 18u);
 }
 
 TEST_F(Doctor, FindsEachFaultAndOnlyIt) {
@@ -100,7 +99,6 @@ TEST_F(Doctor, FindsEachFaultAndOnlyIt) {
       {"huge_pages", "sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n",
        "never"},
       {"numa", nodes.c_str(), "0-1\n", "0-1"},
-      {"address_randomization", "proc/sys/kernel/randomize_va_space", "2\n", "on"},
       {"virtualization", "proc/cpuinfo", "flags : fpu hypervisor avx2\n", "hypervisor"},
       {"clocksource", "sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n",
        "hpet"},
@@ -156,7 +154,7 @@ TEST_F(Doctor, WhatCannotBeReadIsSaid) {
     EXPECT_EQ(f.value, "not readable") << f.name;
     EXPECT_FALSE(f.remedy.empty()) << f.name;
   }
-  EXPECT_EQ(unknown, 13);  // all but those that were probed
+  EXPECT_EQ(unknown, 12);  // all but those that were probed
 }
 
 TEST_F(Doctor, FilesOfNonsenseDoNoHarm) {
@@ -164,7 +162,7 @@ TEST_F(Doctor, FilesOfNonsenseDoNoHarm) {
     if (entry.is_regular_file())
       std::ofstream(entry.path()) << std::string("\xff\0-9999999999999999999,5-\n\n", 25);
   write("sys/devices/system/node/online", "0-99999999999,-,4-2");
-  EXPECT_EQ(examine(machine_).size(), 19u);
+  EXPECT_EQ(examine(machine_).size(), 18u);
 }
 
 TEST(DoctorProbe, ThisMachineCanBeProbed) {
@@ -175,7 +173,7 @@ TEST(DoctorProbe, ThisMachineCanBeProbed) {
   EXPECT_GT(m.scalar_after_512_bit.value_or(1), 0);
   EXPECT_GT(m.timer.overhead_ns, 0);
   EXPECT_FALSE(m.allowed_cpus.empty());
-  EXPECT_EQ(examine(m).size(), 19u);
+  EXPECT_EQ(examine(m).size(), 18u);
 }
 
 }  // namespace
