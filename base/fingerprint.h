@@ -37,6 +37,8 @@ class Fingerprint {
 /// The fingerprint of a file's bytes; empty if the file cannot be read.
 std::optional<std::string> fingerprint_of_file(const std::string& file);
 
+/// The usual start of FNV-1a with 64 bits.
+inline constexpr std::uint64_t name_seed = 0xcbf29ce484222325;
 /// FNV-1a with 64 bits, started from `seed`, so each name gets a seed of its own.
 inline std::uint64_t seed_of_name(std::uint64_t seed, std::string_view name) {
   for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

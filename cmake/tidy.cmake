@@ -54,7 +54,7 @@ set(layers
   "kernels/([a-z0-9_]+)/=kernels/(api|common|@1)/"
   "reference/(frequency_rules|encodings)/[a-z0-9_]+_test.cpp=reference/"
   "reference/frequency_rules/=reference/[a-z_]+.h"
-  "reference/encodings/=reference/(encodings/)?[a-z_]+.h"
+  "reference/encodings/=base/(fingerprint|random).h|reference/(encodings/)?[a-z_]+.h"
   "reference/=base/|reference/|kernels/api/(rope_kernel|types).h"
   "reports/record/=base/|reports/record/"
   "reports/numbers/=base/|reports/(record|numbers)/|kernels/api/types.h"
@@ -83,7 +83,7 @@ set(layers
   "benchmarks/workloads/=${cases}|reports/record/|benchmarks/workloads/"
   "benchmarks/configs/=${cases}|benchmarks/(workloads|configs)/"
   "benchmarks/machine/=base/|kernels/api/|benchmarks/(machine/|[a-z_]+[.]h)"
-  "benchmarks/ceilings/=benchmarks/ceilings/|kernels/api/"
+  "benchmarks/ceilings/=base/random.h|benchmarks/ceilings/|kernels/api/"
   "benchmarks/=${suite}|benchmarks/"
   "tools/[a-z]+/[a-z0-9_]+_test.cpp=.*"
   "tools/command/=base/|${suite}|properties/|benchmarks/|reports/|tools/command/"
@@ -92,7 +92,7 @@ set(layers
 
 # Libraries that are heavy or belong to one file: a pattern of #include, and the only files that may
 # have it.
-set(request "tools/launches/board_request(_test)?.cpp")
+set(request "tools/launches/board_request.cpp")
 set(fields "benchmarks/configs/(json_fields|released_configs_test).cpp")
 set(host "tools/host/worker_library")
 set(driver "device/(cuda_driver|device_health)")
@@ -103,7 +103,7 @@ set(owners
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"
   "CLI/=tools/command/(options.cpp|option_groups.h)"
   "toml\\+\\+/=benchmarks/(workloads/workloads|configs/model_types).cpp|${host}_parts.cpp"
-  "benchmark/benchmark.h=benchmarks/engine/board.cpp"
+  "benchmark/benchmark.h=benchmarks/engine/google_benchmark.cpp"
   "nlohmann/=reports/record/record(_test)?.cpp|${fields}|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"

@@ -53,7 +53,7 @@ void require_memory(const std::string& verb, const Options&) {
   constexpr std::int64_t least = std::int64_t{64} << 20;
   constexpr bool judges =
       std::is_base_of_v<RunIdentity, Options> || std::is_same_v<Options, RunOptions>;
-  const MemoryLeft left = judges ? shared_memory_left() : MemoryLeft{};
+  const MemoryLeft left = judges ? memory_left() : MemoryLeft{};
   if (left.bytes < least)
     throw std::runtime_error(verb + " needs " + std::to_string(least >> 20) + " MiB of memory, " +
                              std::to_string(left.bytes >> 20) + " MiB are left " + left.by);

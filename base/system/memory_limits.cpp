@@ -1,62 +1,38 @@
 #include "base/system/memory_limits.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <optional>
-#include <string_view>
+#include <vector>
 
 namespace ropewalk {
 namespace {
 
 constexpr std::int64_t no_limit_from = std::int64_t{1} << 60;
 
-// The folders of this process's control group and of those above it, up to the visible root. A
-// group outside of the visible tree, as a container may have, counts as the root.
+// The folders of this process's control group and of those above it, up to the visible root.
 std::vector<std::string> group_folders(const SystemFiles& files) {
-  std::string group;
-  for (const std::string& line : files.lines("/proc/self/cgroup"))
-    if (line.starts_with("0::/")) group = line.substr(3);
-  if ((group + '/').find("/../") != std::string::npos) group.clear();
-  while (group.ends_with('/')) group.pop_back();
-  std::vector<std::string> out;
-  for (;; group.erase(group.rfind('/'))) {
-    out.push_back("/sys/fs/cgroup" + group + '/');
-    if (group.empty()) return out;
-  }
+  std::string group = files.line_value("/proc/self/cgroup", "0", ':');  // ":/user.slice/job"
+  std::vector<std::string> out{"/sys/fs/cgroup/"};
+  for (; group.starts_with(":/") && group.size() > 2; group.erase(group.rfind('/')))
+    out.push_back("/sys/fs/cgroup" + group.substr(1) + '/');
+  return out;
 }
 
-// In bytes; -1: none.
-std::int64_t limit_of(const SystemFiles& files, const std::string& group) {
-  const std::int64_t limit = files.number(group + "memory.max");
-  return limit >= no_limit_from ? -1 : limit;
+std::int64_t bounded(std::int64_t bytes) {
+  return std::clamp<std::int64_t>(bytes, 0, no_limit_from);
 }
 
-// The memory in use that the system cannot take back. Cached file pages count as used, but can be
-// taken back.
+// The memory in use that the system cannot take back: cached pages of files count as used.
 std::int64_t used_in(const SystemFiles& files, const std::string& group) {
-  const auto bounded = [](std::int64_t n) { return std::clamp<std::int64_t>(n, 0, no_limit_from); };
   std::int64_t used = bounded(files.number(group + "memory.current"));
   for (const char* key : {"inactive_file", "active_file"})
     used -= bounded(leading_number(files.line_value(group + "memory.stat", key, ' ')));
   return std::max<std::int64_t>(used, 0);
 }
-
-// The address space that "Max address space         4294967296           unlimited bytes" grants;
-// -1: no limit.
-std::int64_t address_space(const SystemFiles& files) {
-  constexpr std::string_view name = "Max address space";
-  for (const std::string& line : files.lines("/proc/self/limits"))
-    if (const auto at = line.find_first_not_of(' ', name.size());
-        line.starts_with(name) && at != std::string::npos)
-      return leading_number(std::string_view(line).substr(at));
-  return -1;
-}
-
-constexpr std::int64_t always_tried = std::int64_t{2} << 20;
-constexpr std::chrono::milliseconds serves{200};
 
 std::string refusal(std::int64_t bytes, const MemoryLeft& left) {
   // This process must not take all that is left, since other processes of the run need memory too.
@@ -73,46 +49,40 @@ void take(MemoryLeft& left, std::int64_t bytes, const std::string& by) {
 
 }  // namespace
 
-std::int64_t meminfo_bytes(const SystemFiles& files, std::string_view key) {
-  const std::int64_t kib = leading_number(files.line_value("/proc/meminfo", key, ':'));
-  return kib < 0 || kib > unlimited_memory / 1024 ? -1 : kib * 1024;
-}
-
-MemoryLeft shared_memory_left(const SystemFiles& files) {
-  MemoryLeft left;
-  if (const std::int64_t free = meminfo_bytes(files, "MemAvailable"); free >= 0)
-    take(left, free, "on this machine");
-  for (const std::string& group : group_folders(files))
-    if (const std::int64_t limit = limit_of(files, group); limit >= 0)
-      take(left, limit - used_in(files, group),
-           fmt::format("in a control group of {} MiB", limit >> 20));
-  return left;
-}
-
 MemoryLeft memory_left(const SystemFiles& files) {
-  MemoryLeft left = shared_memory_left(files);
-  const std::int64_t used_kib =
-      leading_number(files.line_value("/proc/self/status", "VmSize", ':'));
-  if (const std::int64_t limit = address_space(files); limit >= 0)
-    take(left, limit - std::clamp<std::int64_t>(used_kib, 0, no_limit_from / 1024) * 1024,
+  const auto kib = [&](const char* file, const char* key) {
+    return leading_number(files.line_value(file, key, ':'));
+  };
+  MemoryLeft left;
+  if (const std::int64_t free = kib("/proc/meminfo", "MemAvailable"); free >= 0)
+    take(left, std::min(free, no_limit_from >> 10) << 10, "on this machine");
+  for (const std::string& group : group_folders(files))
+    if (const std::int64_t most = files.number(group + "memory.max");
+        most >= 0 && most < no_limit_from)
+      take(left, most - used_in(files, group),
+           fmt::format("in a control group of {} MiB", most >> 20));
+  rlimit addresses{};
+  getrlimit(RLIMIT_AS, &addresses);
+  if (addresses.rlim_cur < static_cast<rlim_t>(no_limit_from))
+    take(left,
+         static_cast<std::int64_t>(addresses.rlim_cur) -
+             (bounded(kib("/proc/self/status", "VmSize")) << 10),
          "under ulimit -v");
   return left;
 }
 
-std::string memory_refusal(std::int64_t bytes, const SystemFiles& files) {
-  return bytes <= always_tried ? "" : refusal(bytes, memory_left(files));
-}
-
 std::string memory_refusal(std::int64_t bytes) {
   using Clock = std::chrono::steady_clock;
+  constexpr std::int64_t always_tried = std::int64_t{2} << 20;
+  constexpr std::chrono::milliseconds serves{200};
   static std::mutex alone;
-  static MemoryLeft left;
-  static std::optional<Clock::time_point> read;
+  static MemoryLeft left{.bytes = 0, .by = {}};
+  static Clock::time_point read;
   if (bytes <= always_tried) return {};
   const std::lock_guard lock(alone);
   const Clock::time_point now = Clock::now();
-  if (!read || now - *read > serves || !refusal(bytes, left).empty()) {
-    left = memory_left(SystemFiles());
+  if (now - read > serves || !refusal(bytes, left).empty()) {
+    left = memory_left();
     read = now;
   }
   const std::string why = refusal(bytes, left);
@@ -126,19 +96,6 @@ std::int64_t memory_kills(const SystemFiles& files) {
     most =
         std::max(most, leading_number(files.line_value(group + "memory.events", "oom_kill", ' ')));
   return most;
-}
-
-std::string memory_kill_text(std::int64_t kills_before, const SystemFiles& files) {
-  if (kills_before < 0 || memory_kills(files) <= kills_before) return {};
-  std::int64_t limit = -1;
-  for (const std::string& group : group_folders(files))
-    if (const std::int64_t own = limit_of(files, group); own >= 0)
-      limit = limit < 0 ? own : std::min(limit, own);
-  return limit < 0 ? "the system killed a process for lack of memory"
-                   : fmt::format(
-                         "the system killed a process for lack of memory, the limit of "
-                         "its control group is {} MiB",
-                         limit >> 20);
 }
 
 }  // namespace ropewalk

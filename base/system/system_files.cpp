@@ -29,13 +29,6 @@ std::string SystemFiles::first_line(std::string_view file) const {
   return trimmed(line);
 }
 
-std::vector<std::string> SystemFiles::lines(std::string_view file) const {
-  std::ifstream in = open(root_, file);
-  std::vector<std::string> out;
-  for (std::string line; std::getline(in, line);) out.push_back(line);
-  return out;
-}
-
 std::int64_t SystemFiles::number(std::string_view file) const {
   return leading_number(first_line(file));
 }

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace ropewalk {
 
@@ -14,8 +13,6 @@ class SystemFiles {
 
   /// The first line of a file, without blanks at its ends; empty if the file cannot be read.
   std::string first_line(std::string_view file) const;
-  /// All lines of a file; none if it cannot be read.
-  std::vector<std::string> lines(std::string_view file) const;
   /// The number at the beginning of a file, or -1.
   std::int64_t number(std::string_view file) const;
   /// The value behind `key` and a separator in a file of such lines; empty if there is none.

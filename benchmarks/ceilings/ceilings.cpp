@@ -1,7 +1,6 @@
 #include "benchmarks/ceilings/ceilings.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 
@@ -9,16 +8,6 @@
 
 namespace ropewalk::bench {
 namespace {
-
-double trial_ns(const CeilingLoop& loop, const std::vector<CeilingSpan>& spans,
-                std::int64_t passes) {
-  const auto start = std::chrono::steady_clock::now();
-  for (std::int64_t i = 0; i < passes; ++i) {
-    for (const CeilingSpan& span : spans) loop.pass(span);
-    __asm__ volatile("" ::: "memory");
-  }
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
-}
 
 void copy_by_memcpy(const CeilingSpan& s) {
   for (std::int64_t r = 0; r < s.rows; ++r)
@@ -83,21 +72,6 @@ std::size_t fastest_of(std::vector<std::vector<double>>& times_of_variants) {
   }
   return static_cast<std::size_t>(std::min_element(medians.begin(), medians.end()) -
                                   medians.begin());
-}
-
-const CeilingLoop& pick_fastest(const std::vector<CeilingLoop>& loops,
-                                const std::vector<CeilingSpan>& spans) {
-  constexpr int rounds = 5;
-  constexpr double epoch_ns = 200e3;
-  constexpr std::int64_t passes_max = 100000;
-  const double once_ns = std::max(trial_ns(loops.front(), spans, 3) / 3, 1.0);
-  const auto passes =
-      std::clamp(static_cast<std::int64_t>(epoch_ns / once_ns), std::int64_t{1}, passes_max);
-  std::vector<std::vector<double>> times_ns(loops.size());
-  for (int round = 0; round < rounds; ++round)
-    for (std::size_t i = 0; i < loops.size(); ++i)
-      times_ns[i].push_back(trial_ns(loops[i], spans, passes));
-  return loops[fastest_of(times_ns)];
 }
 
 }  // namespace ropewalk::bench

@@ -2,8 +2,8 @@
 //
 // In place, the ceiling is an update, which reads and writes the same lines. Out of place it is a
 // copy. The best variant is chosen before the samples are taken, and only its samples are reported.
-// To pick the smallest of many samples would flatter the ceiling. The paired engine chooses in one
-// process and measures in others. The engine gbench chooses in a short trial.
+// To pick the smallest of many samples would flatter the ceiling. It is chosen in one process
+// and measured in others.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,10 +25,5 @@ std::uint64_t sign_flips(Dtype dtype);
 
 /// The index of the smallest median. Reorders the times, of which each variant has an odd number.
 std::size_t fastest_of(std::vector<std::vector<double>>& times_of_variants);
-
-/// The variant with the smallest median over short interleaved trials. A variant takes about 1 ms,
-/// or longer if one pass takes longer.
-const CeilingLoop& pick_fastest(const std::vector<CeilingLoop>& loops,
-                                const std::vector<CeilingSpan>& spans);
 
 }  // namespace ropewalk::bench

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "kernels/api/types.h"
 
 namespace ropewalk::bench {
@@ -58,12 +59,9 @@ constexpr int input_shift(Dtype dtype) {
 /// Element i of an input: uniform in [-1, 1), exact in its floating-point type, with 24 bits or
 /// those of the mantissa. The numbers are those of SplitMix64.
 inline double input_value(Dtype dtype, std::uint64_t seed, std::uint64_t i) {
-  std::uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  z ^= z >> 31;
+  const std::uint64_t bits = mix(seed + (i + 1) * random_step);
   const int shift = input_shift(dtype);
-  return std::ldexp(static_cast<std::int32_t>(z >> 32) >> shift, shift - 31);
+  return std::ldexp(static_cast<std::int32_t>(bits >> 32) >> shift, shift - 31);
 }
 
 }  // namespace ropewalk::bench

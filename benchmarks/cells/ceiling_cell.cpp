@@ -12,22 +12,6 @@ namespace ropewalk::bench {
 using namespace report;
 namespace {
 
-TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool picked_before) {
-  TimingRow row = known_row(w, false);
-  row.kernel = is_in_place(w) ? "ceiling_update" : "ceiling_copy";
-  row.summary =
-      is_in_place(w) ? "turns the signs over in the same bytes" : "a copy of the same bytes";
-  if (!variant.empty())
-    row.summary += fmt::format("; the best of its variants in a {}: {}",
-                               picked_before ? "process of its own" : "trial", variant);
-  row.board = board_of(w, "");
-  row.role = Role::ceiling;
-  row.variant = variant;
-  row.bytes = ceiling_traffic_bytes(w);
-  row.working_set_bytes = ceiling_working_set_bytes(w);
-  return row;
-}
-
 class CeilingCell final : public HostCell {
  public:
   CeilingCell(const Workload& workload, LazyData& data, std::string variant)
@@ -50,12 +34,7 @@ class CeilingCell final : public HostCell {
         pass_ = loop.pass;
         return;
       }
-    lazy_.here().refill();
-    const CeilingLoop& best = pick_fastest(loops, spans_);
-    pass_ = best.pass;
-    note = best.name;
-    row.variant = best.name;
-    row.summary = known_ceiling_row(workload_, best.name, false).summary;
+    refuse(Outcome::skipped, "no ceiling was picked for it");
   }
 
   std::string wanted_;
@@ -68,7 +47,17 @@ class CeilingCell final : public HostCell {
 std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
                                         const std::string& variant) {
   auto cell = std::make_unique<CeilingCell>(workload, data, variant);
-  cell->row = known_ceiling_row(workload, variant, !variant.empty());
+  TimingRow& row = cell->row = known_row(workload, false);
+  row.kernel = is_in_place(workload) ? "ceiling_update" : "ceiling_copy";
+  row.summary = fmt::format(
+      "{}; the best of its variants in a process of its own: {}",
+      is_in_place(workload) ? "turns the signs over in the same bytes" : "a copy of the same bytes",
+      variant);
+  row.board = board_of(workload, "");
+  row.role = Role::ceiling;
+  row.variant = variant;
+  row.bytes = ceiling_traffic_bytes(workload);
+  row.working_set_bytes = ceiling_working_set_bytes(workload);
   return cell;
 }
 

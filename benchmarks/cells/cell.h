@@ -1,7 +1,7 @@
 // A cell: one kernel or ceiling on one workload, ready to be called n times.
 //
-// prepare(), workspace and buffers stay outside the timed region. A cell does not know Google
-// Benchmark: it runs passes, and states what it refuses and why.
+// prepare(), workspace and buffers stay outside the timed region. A cell runs passes, and
+// states what it refuses and why.
 #pragma once
 #include <chrono>
 #include <cstdint>

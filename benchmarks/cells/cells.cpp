@@ -1,12 +1,11 @@
 #include "benchmarks/cells/cells.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <string_view>
@@ -14,15 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/printable.h"
+#include "base/random.h"
 #include "benchmarks/cells/kernel_states.h"
-#include "benchmarks/cells/random.h"
 #include "benchmarks/cells/recheck.h"
 #include "benchmarks/machine/environment.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
-#include "harness/process/float_state.h"
 #include "harness/process/script_host.h"
 #include "harness/watch/left_running.h"
 #include "harness/watch/shown_problem.h"
@@ -49,7 +46,7 @@ void HostCell::make_ready(bool refill) {
 
 Epoch HostCell::draw_epoch(std::int64_t calls, std::uint64_t& random) {
   constexpr std::int64_t last_calls = 8;
-  lazy_.here().draw_change(random);
+  if (!lazy_.here().draw_change(random)) return {calls};
   const bool anywhere = next_random(random) % 2 == 0 && !drifts();
   const std::int64_t last = drifts() ? few_calls - 1 : last_calls;
   const std::int64_t among = anywhere ? calls : std::min(calls, last);
@@ -81,21 +78,18 @@ class KernelCell final : public HostCell {
 
   bool run(const Epoch& epoch) override {
     std::int32_t status = ROPE_OK;
-    const FloatState before = FloatState::now();
-    const std::string thrown = thrown_by([&] {
+    const auto calls = [&] {
+      std::int32_t last = ROPE_OK;  // stays in a register
       make_calls(epoch, plan_.alternates ? 2 : 1, [&](std::uint64_t i) {
-        status = states_.apply(i, operands_);
-        return status == ROPE_OK;
+        last = states_.apply(i, operands_);
+        return last == ROPE_OK;
       });
-    });
-    const FloatState after = FloatState::now();
-    before.restore();
-    if (!thrown.empty())
-      refuse(Outcome::broken, thrown);
-    else if (status != ROPE_OK)
-      refuse(Outcome::broken, fmt::format("apply returned {} while timed{}", status, why_failed()));
-    else if (after != before)
-      refuse(Outcome::broken, changed_floats(before, after) + " while timed");
+      status = last;
+    };
+    std::string wrong = entered("apply", std::ref(calls));
+    if (wrong.empty() && status != ROPE_OK)
+      wrong = fmt::format("apply returned {}{}", status, why_failed());
+    if (!wrong.empty()) refuse(Outcome::broken, wrong + " while timed");
     return !refusal;
   }
 
@@ -212,19 +206,6 @@ class KernelCell final : public HostCell {
   KernelStates states_;  // released before the workspace goes
 };
 
-class RefusedCell final : public Cell {
- public:
-  RefusedCell(const Refusal& why, const Workload& workload) : Cell(workload) {
-    refuse(why.outcome, why.reason);
-  }
-  Epoch draw_epoch(std::int64_t calls, std::uint64_t&) override { return {calls}; }
-  bool run(const Epoch&) override { return false; }
-
- private:
-  void prepare() override {}
-  void make_ready(bool) override {}
-};
-
 }  // namespace
 
 std::string why_never_timed(std::uint32_t flags) {
@@ -257,8 +238,7 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
 
 KernelPlan plan_of(const Contestant& contestant, const Workload& workload) {
   if (contestant.broken_reason.empty()) return plan_of(*contestant.kernel, workload);
-  const bool table =
-      contestant.kernel != nullptr && contestant.kernel->angle_contract == ROPE_CONTRACT_TABLE;
+  const bool table = contestant.kernel->angle_contract == ROPE_CONTRACT_TABLE;
   return {.supported = true, .alternates = false, .table = table};
 }
 
@@ -273,13 +253,6 @@ std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& 
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyData& data) {
   auto cell = std::make_unique<KernelCell>(kernel, plan, workload, data);
-  cell->row = known_row(workload, plan.table);
-  return cell;
-}
-
-std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
-                                        const Workload& workload) {
-  auto cell = std::make_unique<RefusedCell>(refusal, workload);
   cell->row = known_row(workload, plan.table);
   return cell;
 }

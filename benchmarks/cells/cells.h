@@ -22,7 +22,7 @@ class HostCell : public Cell {
  public:
   /// The change comes before any call in half of the epochs, before one of the last eight in the
   /// others, and before one of the last few where the outputs drift. In place it turns forward, as
-  /// forward and back in turn bring back the first input there.
+  /// forward and back in turn bring back the first input there. A large input changes before all.
   Epoch draw_epoch(std::int64_t calls, std::uint64_t& random) override;
 
  protected:
@@ -83,14 +83,14 @@ struct KernelPlan {
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload);
 
 struct Contestant {
-  const rope_kernel* kernel = nullptr;  ///< may be NULL only with a broken_reason
+  const rope_kernel* kernel = nullptr;
   std::string name, summary;
   /// Empty if verified in this process; else the kernel is shown as BROKEN.
   std::string broken_reason;
   std::set<std::string> unverified = {};  ///< workloads that it refused when it was verified
 };
 inline bool is_on_device(const Contestant& contestant) {
-  return contestant.kernel != nullptr && contestant.kernel->memory == ROPE_CUDA;
+  return contestant.kernel->memory == ROPE_CUDA;
 }
 /// The same for a contestant. A broken kernel is not asked, since the question may crash it. It is
 /// shown on every workload.
@@ -102,16 +102,12 @@ std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& 
 /// cell.
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyData& data);
-/// A cell that calls nothing: a row without numbers.
-std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
-                                        const Workload& workload);
-
 /// What the name of a device's board ends in. It is never ranked with the host's.
 inline constexpr std::string_view device_board = " / cuda";
 /// What is known of a row before anything is timed. `table`: the kernel reads its angles from a
 /// table.
 report::TimingRow known_row(const Workload& workload, bool table);
-/// Sets the row's medians from its repetitions or rounds; 0 if it has none.
+/// Sets the row's medians from its rounds; 0 if it has none.
 void take_medians(report::TimingRow& row);
 
 }  // namespace ropewalk::bench

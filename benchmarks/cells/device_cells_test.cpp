@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/cells/random.h"
+#include "base/random.h"
 #include "benchmarks/testing/device_toys.h"
 #include "benchmarks/workloads/traffic.h"
 

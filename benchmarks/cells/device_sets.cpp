@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/fingerprint.h"
+#include "base/random.h"
 #include "base/system/memory_limits.h"
 #include "benchmarks/ceilings/device_functions.h"
-#include "benchmarks/cells/random.h"
 #include "benchmarks/cells/workload_data.h"
 #include "benchmarks/workloads/traffic.h"
 #include "harness/process/step_failed.h"

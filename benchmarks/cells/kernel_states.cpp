@@ -1,15 +1,19 @@
 #include "benchmarks/cells/kernel_states.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 #include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <utility>
 
+#include "base/printable.h"
 #include "benchmarks/workloads/workload_layout.h"
+#include "harness/process/float_state.h"
 #include "harness/process/script_host.h"
 #include "harness/process/step_failed.h"
 #include "harness/watch/shown_problem.h"
@@ -18,6 +22,19 @@ namespace ropewalk::bench {
 using namespace harness;
 using namespace report;
 namespace {
+
+std::string thrown_by(const std::function<void()>& code) {
+  try {
+    code();
+    return {};
+  } catch (const abi::__forced_unwind&) {  // must be rethrown
+    throw;
+  } catch (const std::exception& e) {
+    return "an exception left the kernel: " + printable_start(e.what(), 400);
+  } catch (...) {
+    return "an exception left the kernel";
+  }
+}
 
 constexpr std::size_t workspace_bytes_max = std::size_t{1} << 30;
 
@@ -33,11 +50,6 @@ std::int64_t heap_bytes() {
 
 }  // namespace
 
-std::string changed_floats(const FloatState& before, const FloatState& after) {
-  return fmt::format("left the floating-point environment changed: {} became {}", before.text(),
-                     after.text());
-}
-
 Operation back_from(const Workload& w) {
   return w.operation == Operation::forward ? Operation::transpose : Operation::forward;
 }
@@ -48,7 +60,10 @@ std::string entered(const std::string& entry, const std::function<void()>& code)
   const FloatState after = FloatState::now();
   before.restore();
   if (!thrown.empty()) return entry + ": " + thrown;
-  return after == before ? "" : entry + " " + changed_floats(before, after);
+  return after == before
+             ? ""
+             : fmt::format("{} left the floating-point environment changed: {} became {}", entry,
+                           before.text(), after.text());
 }
 
 std::optional<Refusal> KernelStates::begin(

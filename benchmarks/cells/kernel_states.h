@@ -1,39 +1,18 @@
 // The problems by which a kernel is called while it is timed, and the states that it prepared for
 // them.
 #pragma once
-#include <cxxabi.h>
-
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/printable.h"
 #include "benchmarks/cells/cells.h"
-#include "harness/process/float_state.h"
 
 namespace ropewalk::bench {
 
-/// Runs a kernel's code. Returns in words what it threw; empty if it threw nothing. Allocates
-/// nothing by itself.
-template <class Code>
-std::string thrown_by(Code&& code) {
-  try {
-    code();
-    return {};
-  } catch (const abi::__forced_unwind&) {  // must be rethrown
-    throw;
-  } catch (const std::exception& e) {
-    return "an exception left the kernel: " + printable_start(e.what(), 400);
-  } catch (...) {
-    return "an exception left the kernel";
-  }
-}
-std::string changed_floats(const harness::FloatState& before, const harness::FloatState& after);
-/// Runs a function other than apply. Returns in words what it threw, or what it changed in this
-/// thread's floating-point unit; empty if all is well.
+/// Runs a kernel's code. Returns in words what it threw, or what it changed in this thread's
+/// floating-point unit; empty if all is well. Allocates nothing by itself.
 std::string entered(const std::string& entry, const std::function<void()>& code);
 /// The operation that undoes the workload's own.
 Operation back_from(const Workload& workload);

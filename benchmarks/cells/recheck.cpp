@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "benchmarks/cells/random.h"
+#include "base/random.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "harness/judge/judge.h"
 

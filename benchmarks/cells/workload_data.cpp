@@ -11,8 +11,9 @@
 #include <string_view>
 
 #include "base/fingerprint.h"
+#include "base/random.h"
+#include "base/system/descriptor.h"
 #include "base/system/memory_limits.h"
-#include "benchmarks/cells/random.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/process/exceptions.h"
@@ -21,11 +22,10 @@ namespace ropewalk::bench {
 namespace {
 
 constexpr int tail_value = 0xa5;
-const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
-// A page with a second mapping is none of a large page, so of large inputs only some are opened.
-constexpr std::int64_t open_whole_bytes = std::int64_t{256} << 10;
-constexpr std::size_t open_rows_of_large = 16;
+// What is mapped twice has no large pages. An answer kept for a larger input costs as much as a new
+// one, so no call but the first needs to find it changed (docs/decisions/0025).
+constexpr std::int64_t large_page_bytes = std::int64_t{2} << 20;
 
 /// Uniform in [-1, 1).
 template <class Data>
@@ -104,48 +104,23 @@ bool AlignedBytes::is_whole() {
   return whole;
 }
 
-SealedBytes::SealedBytes(std::int64_t bytes) {
-  const std::size_t mapped =
-      (static_cast<std::size_t>(bytes) + offset + harness::most_read_past + page_bytes - 1) /
-      page_bytes * page_bytes;
-  void* pages = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) throw std::bad_alloc();
-  pages_ = {static_cast<std::byte*>(pages), Unmap{mapped}};
+SealedBytes::SealedBytes(std::int64_t bytes, bool mapped_twice) {
+  const std::size_t mapped = static_cast<std::size_t>(bytes) + offset + harness::most_read_past;
+  const Descriptor file(mapped_twice ? memfd_create("input", MFD_CLOEXEC) : -1);
+  if (mapped_twice && ftruncate(file.number(), static_cast<off_t>(mapped)) != 0)
+    throw std::bad_alloc();
+  const auto map = [&] {
+    void* pages = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                       mapped_twice ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, file.number(), 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    return Pages(static_cast<std::byte*>(pages), Unmap{mapped});
+  };
+  pages_ = map();
+  if (mapped_twice) second_ = map();
 }
 
 void SealedBytes::seal(bool sealed) {
   mprotect(pages_.get(), pages_.get_deleter().bytes, sealed ? PROT_READ : PROT_READ | PROT_WRITE);
-}
-
-bool SealedBytes::open(std::int64_t from, std::int64_t bytes) {
-  const std::size_t first = (offset + static_cast<std::size_t>(from)) / page_bytes * page_bytes;
-  const std::size_t size =
-      (offset + static_cast<std::size_t>(from + bytes) - first + page_bytes - 1) / page_bytes *
-      page_bytes;
-  for (const auto& [other, pages] : opened_)
-    if (first < other + pages.get_deleter().bytes && other < first + size) return false;
-  const int file = memfd_create("input", MFD_CLOEXEC);
-  const auto map = [&](void* at, int fixed) {
-    if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) throw std::bad_alloc();
-    void* const got = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, file, 0);
-    if (got == MAP_FAILED) throw std::bad_alloc();
-    return static_cast<std::byte*>(got);
-  };
-  const std::unique_ptr<const int, void (*)(const int*)> closes(&file, [](const int* open_file) {
-    if (*open_file >= 0) close(*open_file);
-  });
-  std::byte* const here = pages_.get() + first;
-  Pages second{map(nullptr, 0), Unmap{size}};
-  std::memcpy(second.get(), here, size);
-  map(here, MAP_FIXED);
-  opened_.emplace(first, std::move(second));
-  return true;
-}
-
-std::byte* SealedBytes::writable(std::int64_t at) const {
-  const std::size_t byte = offset + static_cast<std::size_t>(at);
-  const auto& [first, pages] = *std::prev(opened_.upper_bound(byte));
-  return pages.get() + (byte - first);
 }
 
 void SealedBytes::Unmap::operator()(std::byte* pages) const {
@@ -163,7 +138,7 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     bytes_[buffer_of(i)] += room_bytes(w, w.tensors[i]);
   for (std::size_t i = 0; i < buffers_; ++i) {
-    pristine_[i] = SealedBytes(bytes_[i]);
+    pristine_[i] = SealedBytes(bytes_[i], !is_in_place(w) && bytes_[i] < large_page_bytes);
     work_[i] = AlignedBytes(bytes_[i]);
   }
   fill_inputs(random);
@@ -173,8 +148,6 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   sin_ = SealedBytes(table_bytes);
   fill_tables(w, inv_freq_, cos_.data(), sin_.data());
   fill_positions(random);
-  std::uint64_t unforeseen = fresh_seed();  // not even by who knows --seed
-  if (!is_in_place(w)) open_rows(unforeseen);
   for (SealedBytes* const constant : {&cos_, &sin_}) constant->seal(true);
   seal_inputs(true);
 }
@@ -204,36 +177,16 @@ void WorkloadData::refresh(std::uint64_t seed) {
   seal_inputs(true);
 }
 
-WorkloadData::Row WorkloadData::any_row(std::uint64_t& random) const {
-  const std::size_t tensor = next_random(random) % 2;
-  return {tensor, below(tokens_ * workload_.tensors[tensor].heads, random)};
-}
-
 std::int64_t WorkloadData::byte_of(const Row& of, std::int64_t element) const {
   const harness::TensorCase& t = workload_.tensors[of.tensor];
   return begin_of(of.tensor) + (row(of.tensor, of.head / t.heads, of.head % t.heads) + element) *
                                    element_bytes(workload_);
 }
 
-void WorkloadData::open_rows(std::uint64_t& random) {
-  std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < buffers_; ++i) bytes += bytes_[i];
-  if (bytes <= open_whole_bytes) {
-    for (std::size_t i = 0; i < buffers_; ++i) pristine_[i].open(0, bytes_[i]);
-    return;
-  }
-  // Rows may be few, or share pages: the first is opened in any case.
-  for (int tries = 0; tries < 64 && open_.size() < open_rows_of_large; ++tries) {
-    const Row row = any_row(random);
-    const std::int64_t head_dim = workload_.tensors[row.tensor].head_dim;
-    if (pristine_[buffer_of(row.tensor)].open(byte_of(row, 0), head_dim * element_bytes(workload_)))
-      open_.push_back(row);
-  }
-}
-
-void WorkloadData::draw_change(std::uint64_t& random) {
-  const Row row = open_.empty() ? any_row(random) : open_[next_random(random) % open_.size()];
-  const harness::TensorCase& t = workload_.tensors[row.tensor];
+bool WorkloadData::draw_change(std::uint64_t& random) {
+  const std::size_t tensor = next_random(random) % 2;
+  const harness::TensorCase& t = workload_.tensors[tensor];
+  const Row row{tensor, below(tokens_ * t.heads, random)};
   change_.tensor = row.tensor;
   change_.token = row.head / t.heads;
   change_.head = row.head % t.heads;
@@ -242,7 +195,10 @@ void WorkloadData::draw_change(std::uint64_t& random) {
   change_.bytes = static_cast<std::size_t>(element_bytes(workload_));
   const std::int64_t at = byte_of(row, change_.element);
   const std::size_t buffer = buffer_of(row.tensor);
-  change_.to = is_in_place(workload_) ? work_[buffer].data() + at : pristine_[buffer].writable(at);
+  const bool is_large = !is_in_place(workload_) && pristine_[buffer].writable() == nullptr;
+  change_.to = at + (is_in_place(workload_) ? work_[buffer].data()
+                     : is_large             ? pristine_[buffer].data()
+                                            : pristine_[buffer].writable());
   change_.window = work_[buffer].data() + byte_of(row, t.rotary_offset);
   witness_.resize(static_cast<std::size_t>(workload_.rotary_dim) * change_.bytes);
   std::memcpy(change_.before, pristine_[buffer].data() + at, change_.bytes);
@@ -255,6 +211,11 @@ void WorkloadData::draw_change(std::uint64_t& random) {
     } while (std::abs(double{value}) == std::abs(before) || std::abs(double{value}) >= 2);
     std::memcpy(change_.value, &value, sizeof value);
   });
+  if (!is_large) return true;
+  seal_inputs(false);
+  change();
+  seal_inputs(true);
+  return false;
 }
 
 void WorkloadData::take_change(bool taken) {

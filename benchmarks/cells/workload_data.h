@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,14 +48,12 @@ class AlignedBytes {
 class SealedBytes {
  public:
   SealedBytes() = default;
-  explicit SealedBytes(std::int64_t bytes);
+  /// `mapped_twice`: writable() shows the same bytes, and stays writable when they are sealed.
+  explicit SealedBytes(std::int64_t bytes, bool mapped_twice = false);
   std::byte* data() const { return pages_ == nullptr ? nullptr : pages_.get() + offset; }
+  /// NULL unless mapped twice.
+  std::byte* writable() const { return second_ == nullptr ? nullptr : second_.get() + offset; }
   void seal(bool sealed);
-  /// Gives the pages that hold [from, from + bytes) a second mapping, which stays writable. Only
-  /// while not sealed. Returns false if one of them has one already. Throws std::bad_alloc.
-  bool open(std::int64_t from, std::int64_t bytes);
-  /// Byte `at`, in an opened page, through the second mapping.
-  std::byte* writable(std::int64_t at) const;
 
  private:
   /// The offset at which malloc places large blocks.
@@ -66,8 +63,7 @@ class SealedBytes {
     void operator()(std::byte* pages) const;
   };
   using Pages = std::unique_ptr<std::byte, Unmap>;
-  Pages pages_;
-  std::map<std::size_t, Pages> opened_;  ///< second mappings, by the first byte that they show
+  Pages pages_, second_;
 };
 
 /// The positions before the first step, as MovingPositions has them.
@@ -99,8 +95,9 @@ class WorkloadData final : public JudgedRows {
 
   /// Draws the element that change() replaces, and its new value: in place one that is rotated, of
   /// the buffer, else any of the input. The value is 1.5 to 2 in size, beyond the others, which lie
-  /// in [-1, 1), so that the pair's bound covers what it had before (docs/decisions/0036).
-  void draw_change(std::uint64_t& random);
+  /// in [-1, 1), so that the pair's bound covers what it had before (docs/decisions/0036). Returns
+  /// whether change() is still to be made: a large input has the new value at once.
+  bool draw_change(std::uint64_t& random);
   /// For the timed loop: one store, in place to the buffer, out of place to the input, which the
   /// kernel cannot write. Keeps the window of the buffer as the next call finds it.
   void change() {
@@ -161,8 +158,6 @@ class WorkloadData final : public JudgedRows {
   };
   void fill_inputs(std::uint64_t& random);
   void fill_positions(std::uint64_t& random);
-  void open_rows(std::uint64_t& random);
-  Row any_row(std::uint64_t& random) const;
   std::int64_t byte_of(const Row& row, std::int64_t element) const;
   void seal_inputs(bool sealed);
   std::size_t buffer_of(std::size_t tensor) const { return workload_.fused ? 0 : tensor; }
@@ -181,7 +176,6 @@ class WorkloadData final : public JudgedRows {
   AlignedBytes work_[2], positions_;
   std::vector<std::int32_t> first_positions_;
   MovingPositions moving_{};
-  std::vector<Row> open_;  ///< the rows that may change; empty: all
   Change change_;
   std::vector<std::byte> witness_;
 };

@@ -35,15 +35,6 @@ TEST(WorkloadData, CeilingsTouchTheWindowAlone) {
   EXPECT_EQ(spans[1].in, o.tensor[1].in);
   EXPECT_EQ(spans[1].rows, 1) << "ten rows that touch";
   EXPECT_EQ(spans[1].row_bytes, 10 * 4 * 4);
-  for (const CeilingLoop& variant : update_loops()) {
-    data.refill();
-    std::vector<float> before(300), after(300);
-    std::memcpy(before.data(), o.tensor[0].in, 1200);
-    for (const CeilingSpan& span : spans) variant.pass(span);
-    std::memcpy(after.data(), o.tensor[0].in, 1200);
-    for (std::size_t i = 0; i < 300; ++i)
-      ASSERT_EQ(after[i], i % 10 < 6 ? before[i] : -before[i]) << variant.name << " " << i;
-  }
 }
 
 TEST(WorkloadData, OutOfPlaceMovesWholeRows) {
@@ -136,7 +127,7 @@ TEST(WorkloadData, WhatAKernelOnlyReadsCannotBeWritten) {
 
 TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
   for (const bool in_place : {true, false})
-    for (const std::int64_t tokens : {5, 5000}) {  // so that only some pages have a second mapping
+    for (const std::int64_t tokens : {5, 10000}) {  // then Q has 2.4 MB
       Workload w = latent();
       set_in_place(w, in_place);
       w.tokens = tokens;
@@ -153,9 +144,12 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
       std::set<std::int64_t> tokens_seen;
       for (int round = 0; round < 50; ++round) {
         const std::vector<float> before[2] = {content(0), content(1)};
-        data.draw_change(random);
-        EXPECT_EQ(content(0), before[0]) << "not yet";
-        data.change();
+        const bool is_to_be_made = data.draw_change(random);
+        EXPECT_EQ(is_to_be_made, in_place || tokens == 5 || data.last_change().tensor == 1);
+        if (is_to_be_made) {
+          EXPECT_EQ(content(0), before[0]) << "not yet";
+          data.change();
+        }
         const auto& change = data.last_change();
         tokens_seen.insert(change.token);
         int changed = 0;
@@ -186,31 +180,6 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
       }
       EXPECT_GT(tokens_seen.size(), 5U);
     }
-}
-
-TEST(WorkloadData, AFewHugeHeadsCanChangeToo) {
-  Workload w;
-  set_in_place(w, false);
-  set_heads(w, {1, 1 << 17}, {1, 64});
-  w.rotary_dim = 64;
-  WorkloadData data(w, 7);
-  std::uint64_t random = 3;
-  data.draw_change(random);
-  data.change();
-  EXPECT_EQ(std::memcmp(data.input(data.last_change().tensor) + 4 * data.last_change().element,
-                        data.last_change().value, 4),
-            0);
-}
-
-TEST(WorkloadData, TheProblemHasTheWindowsAndStridesOfBothTensors) {
-  const std::vector<double> inv_freq(2, 1.0);
-  const rope_problem p = make_problem(latent(), inv_freq, ROPE_ANGLES_TABLE, Operation::forward);
-  EXPECT_EQ(p.tensor[0].rotary_offset, 6);
-  EXPECT_EQ(p.tensor[0].in_token_stride, 30);
-  EXPECT_EQ(p.tensor[0].out_batch_stride, 150);
-  EXPECT_EQ(p.tensor[1].head_dim, 4);
-  EXPECT_EQ(p.tensor[1].rotary_offset, 0);
-  EXPECT_EQ(p.tensor[1].in_batch_stride, 20);
 }
 
 TEST(LazyData, WhatNeedsMoreMemoryThanThereIsSaysSo) {

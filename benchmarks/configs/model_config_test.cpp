@@ -64,16 +64,6 @@ TEST(ModelConfig, TheTypeOfTheData) {
   }
 }
 
-TEST(ModelConfig, ScalingThatIsComputed) {
-  for (const char* name : {"llama-3.1-8b", "llama-3.2-11b-vision"}) {
-    EXPECT_EQ(load(name).shape.scaling, "llama3");
-    EXPECT_EQ(load(name).shape.scaling_values, (std::vector<double>{8, 1, 4, 8192}));
-  }
-  EXPECT_EQ(load("deepseek-coder-linear").shape.scaling, "linear");
-  EXPECT_EQ(load("deepseek-coder-linear").shape.scaling_values, std::vector<double>{4});
-  EXPECT_TRUE(load("llama-3.1-8b").not_timed.empty());
-}
-
 TEST(ModelConfig, TheFactorListsAreThoseOfTheContext) {
   const ModelConfig config = load("phi-3-mini-128k");
   EXPECT_EQ(config.shape.scaling, "longrope");
@@ -93,18 +83,6 @@ TEST(ModelConfig, TheTextPartOfAMultimodalModel) {
   EXPECT_EQ(config.shape.pairing, Pairing::half_split);
   EXPECT_TRUE(has(config.read, "text_config.num_attention_heads = 32"));
   EXPECT_FALSE(has(config.ignored, "vision_config"));
-}
-
-TEST(ModelConfig, RopeParametersAsNewerVersionsWriteThem) {
-  EXPECT_EQ(load("qwen3-8b-parameters").shape.rope_theta, 1000000);
-  const ModelConfig layers = load("gemma-3-layers");
-  EXPECT_EQ(layers.shape.rope_theta, 1000000);
-  EXPECT_EQ(layers.shape.scaling, "linear");
-  EXPECT_EQ(layers.shape.scaling_values, std::vector<double>{8});
-  EXPECT_TRUE(has(layers.not_timed, "other layers than full_attention"));
-  ASSERT_EQ(layers.layers.size(), 2u);
-  EXPECT_EQ(layers.layers[1].name, "sliding_attention");
-  EXPECT_EQ(layers.layers[1].shape.rope_theta, 10000);
 }
 
 TEST(ModelConfig, SaysWhatWasReadAndWhatWasNot) {

@@ -63,12 +63,8 @@ struct ModelType {
 
 using ModelTypes = std::map<std::string, ModelType, std::less<>>;
 
-/// Reads such a table. The types of the list rotates_nothing are refused, unless they have a
-/// text_config of another type. Throws BadFile, which names `file`, line, type and key, for an
-/// unknown key or a wrong type.
-ModelTypes parse_model_types(std::string_view text, const std::string& file);
-
-/// benchmarks/configs/model_types.toml as it was when this binary was built.
+/// benchmarks/configs/model_types.toml as it was when this binary was built. The types of its list
+/// rotates_nothing are refused, unless they have a text_config of another type.
 const ModelTypes& all_model_types();
 std::string_view model_types_text();
 

@@ -113,7 +113,6 @@ void Crew::take_part(int member) {
   times_[i].cpu_s = seconds_on(CLOCK_THREAD_CPUTIME_ID) - cpu_before_s;
   getrusage(RUSAGE_THREAD, &after);
   times_[i].involuntary_switches = after.ru_nivcsw - before.ru_nivcsw;
-  times_[i].page_faults = after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
 }
 
 Crew::Time Crew::run_alone(const std::function<void()>& task) {
@@ -136,7 +135,6 @@ Crew::Time Crew::run(const std::function<void(int)>& task) {
   for (const Time& time : times_) {
     sum.cpu_s += time.cpu_s;
     sum.involuntary_switches += time.involuntary_switches;
-    sum.page_faults += time.page_faults;
   }
   sum.wall_s = *std::max_element(ended_s_.begin(), ended_s_.end()) -
                *std::min_element(began_s_.begin(), began_s_.end());

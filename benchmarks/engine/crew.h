@@ -44,7 +44,7 @@ class Crew {
   struct Time {
     double wall_s = 0;  ///< from the first start to the last end
     double cpu_s = 0;   ///< summed over all threads
-    std::int64_t involuntary_switches = 0, page_faults = 0;
+    std::int64_t involuntary_switches = 0;
   };
 
   /// Makes a thread for each processor and pins it there. The caller is the first of them, as long

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/fingerprint.h"
-#include "benchmarks/cells/random.h"
+#include "base/random.h"
 #include "benchmarks/engine/entrant_calls.h"
 #include "benchmarks/engine/epoch_choice.h"
 #include "benchmarks/engine/pauses.h"

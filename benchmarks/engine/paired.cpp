@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/random.h"
 #include "benchmarks/cells/ceiling_cell.h"
 #include "benchmarks/cells/cells.h"
-#include "benchmarks/cells/random.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/epochs.h"
 #include "benchmarks/machine/environment.h"
@@ -189,16 +189,16 @@ class Group {
     if (!plan_.on_row) return;
     for (const Member& m : members_) {
       if (!m.refusal) continue;
-      auto cell = make_refused_cell(*m.refusal, m.plan, workload_);
-      cell->row.board = board();
-      memory_.name_device(cell->row);
-      cell->row.kernel = m.contestant->name;
-      cell->row.summary = m.contestant->summary;
-      cell->row.launch = plan_.launch;
-      cell->row.threads = threads_;
-      cell->row.outcome = m.refusal->outcome;
-      cell->row.reason = m.refusal->reason;
-      plan_.on_row(cell->row);
+      TimingRow row = known_row(workload_, m.plan.table);
+      row.board = board();
+      memory_.name_device(row);
+      row.kernel = m.contestant->name;
+      row.summary = m.contestant->summary;
+      row.launch = plan_.launch;
+      row.threads = threads_;
+      row.outcome = m.refusal->outcome;
+      row.reason = m.refusal->reason;
+      plan_.on_row(row);
     }
     for (const Entrant& e : entrants) plan_.on_row(e.cell().row);
   }
@@ -234,26 +234,23 @@ class Group {
   std::uint64_t random_ = fresh_seed();
 };
 
-/// The kernels that accept a workload, in groups: those of the host and those of a device, each
-/// those that read tables and those that compute.
+/// The kernels that accept a workload, in groups: those that read tables and those that compute. A
+/// process times those of a device or those of the host.
 std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const Workload& w) {
-  std::vector<Group::Member> groups[4];
+  std::vector<std::vector<Group::Member>> groups(2);
   ProcessWatch watch(plan.device != nullptr);
   for (const Contestant& c : plan.contestants) {
     if (plan.now_running) plan.now_running(c.name + "|" + w.name);
-    if (is_on_device(c) && plan.device == nullptr) continue;
+    if (is_on_device(c) != (plan.device != nullptr)) continue;
     watch.about(c.kernel);
     const KernelPlan kernel_plan = plan_of(c, w);
     watch.check("supports");
-    if (!kernel_plan.supported) continue;
-    const int group = (kernel_plan.table ? 0 : 1) + (is_on_device(c) ? 2 : 0);
-    groups[group].push_back({&c, kernel_plan, refusal_of(c, w)});
+    if (kernel_plan.supported)
+      groups[kernel_plan.table ? 0 : 1].push_back({&c, kernel_plan, refusal_of(c, w)});
   }
   if (plan.now_running) plan.now_running("");
-  std::vector<std::vector<Group::Member>> out;
-  for (auto& members : groups)
-    if (!members.empty()) out.push_back(std::move(members));
-  return out;
+  std::erase_if(groups, [](const auto& members) { return members.empty(); });
+  return groups;
 }
 
 /// The time of a plan, shared out in equal parts.
@@ -274,44 +271,37 @@ class Shares {
   std::int64_t parts_;
 };
 
-std::vector<int> threads_of(const PairedPlan& plan) {
-  return plan.threads > 1 ? std::vector{1, plan.threads} : std::vector{1};
-}
-
-bool is_to_run(const PairedPlan& plan, const Workload& w, const std::vector<Group::Member>& members,
-               int threads) {
-  std::string board = board_of(w, members.front().plan.table ? "table" : "computed");
-  if (is_on_device(*members.front().contestant)) board += device_board;
-  return !plan.done.contains(group_name(w.name, board, threads));
-}
-
 int run_groups(const PairedPlan& plan) {
+  struct Next {
+    const Workload& workload;
+    std::vector<Group::Member> members;
+    int threads;
+  };
+  std::vector<Next> to_run;
+  bool any = false;
+  for (const Workload& workload : plan.workloads)
+    for (const auto& members : groups_on(plan, workload)) {
+      any = true;
+      std::string board = board_of(workload, members.front().plan.table ? "table" : "computed");
+      if (plan.device != nullptr) board += device_board;
+      for (const int threads : std::set{1, plan.threads})
+        if (!plan.done.contains(group_name(workload.name, board, threads)))
+          to_run.push_back({workload, members, threads});
+    }
   std::optional<DeviceModule> module;
   if (plan.device != nullptr) module.emplace(*plan.device);
-  std::vector<std::vector<std::vector<Group::Member>>> groups;  // by workload
-  std::int64_t to_run = 0;
-  bool any = false;
-  for (const Workload& workload : plan.workloads) {
-    groups.push_back(groups_on(plan, workload));
-    any = any || !groups.back().empty();
-    for (const auto& members : groups.back())
-      for (const int threads : threads_of(plan))
-        to_run += is_to_run(plan, workload, members, threads);
-  }
-  Shares shares(plan.launch_s, to_run);
+  Shares shares(plan.launch_s, std::ssize(to_run));
   Oracle oracle;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const Workload& workload = plan.workloads[i];
-    HostGroupMemory host(workload, plan.seed, plan.threads);
-    std::optional<DeviceGroupMemory> device;
-    if (module) device.emplace(workload, plan.seed, *module);
-    for (const auto& members : groups[i])
-      for (const int threads : threads_of(plan)) {
-        if (!is_to_run(plan, workload, members, threads)) continue;
-        GroupMemory& memory =
-            is_on_device(*members.front().contestant) ? static_cast<GroupMemory&>(*device) : host;
-        Group(plan, memory, threads, oracle, members).run(shares.next());
-      }
+  std::unique_ptr<GroupMemory> memory;
+  for (const Next& next : to_run) {
+    if (memory == nullptr || &memory->workload() != &next.workload) {
+      memory.reset();
+      if (module)
+        memory = std::make_unique<DeviceGroupMemory>(next.workload, plan.seed, *module);
+      else
+        memory = std::make_unique<HostGroupMemory>(next.workload, plan.seed, plan.threads);
+    }
+    Group(plan, *memory, next.threads, oracle, next.members).run(shares.next());
   }
   return any ? 0 : 3;
 }

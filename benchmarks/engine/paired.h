@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/engine/board.h"
+#include "benchmarks/cells/cells.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/device/device.h"
 #include "reports/record/record.h"
@@ -30,8 +30,7 @@ struct PairedPlan {
   std::vector<Workload> workloads;
   std::vector<Contestant> contestants;
   std::string baseline;  ///< if it does not offer a board: plain, else the first by name
-  /// Maps a workload to the variant of its ceiling. A workload without one gets the best of a short
-  /// trial.
+  /// Maps a workload to the variant of its ceiling (pick_ceilings).
   std::map<std::string, std::string> ceilings;
   std::set<std::string> done;  ///< groups to leave out, named by group_name()
   std::int64_t rounds = 20;    ///< a lower limit: rounds come in whole designs
@@ -46,10 +45,12 @@ struct PairedPlan {
   std::map<std::string, double> epochs_s;  ///< by group: chosen in an earlier launch
   std::int64_t launch = 0;
   std::uint64_t seed = 1;
-  harness::Device* device = nullptr;  ///< of this process; NULL: kernels of a device are skipped
+  harness::Device* device = nullptr;  ///< whose kernels are timed; NULL: the host's
   /// Called with a group's rows, all together when the group is done. The ceiling's row comes last.
   std::function<void(const report::TimingRow&)> on_row;
-  /// As in BoardPlan.
+  /// Called with '<kernel>|<workload>' when that kernel's code is about to run: before supports,
+  /// prepare and each repetition. Called with an empty text when no kernel's code runs. It lets the
+  /// parent name a kernel that crashes.
   std::function<void(const std::string& label)> now_running;
 };
 

@@ -10,7 +10,6 @@
 #include <new>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "benchmarks/machine/environment.h"
@@ -34,7 +33,6 @@ TEST(Paired, RoundsStandSideBySide) {
   EXPECT_FALSE(outcome.rows.back().variant.empty());
   for (const TimingRow& row : outcome.rows) {
     EXPECT_EQ(row.outcome, Outcome::measured);
-    EXPECT_EQ(row.engine, Engine::paired);
     EXPECT_EQ(row.board, "half_split / f32 / in place / table");
     EXPECT_EQ(row.ns_per_token.size(), 8u);  // two designs of four
     EXPECT_EQ(row.iterations, outcome.rows[0].iterations);
@@ -176,39 +174,6 @@ TEST(Paired, WhatPrepareTakesStandsInTheRow) {
 #endif
 }
 
-// Returns its old output if the first and last elements look as they did.
-std::int32_t apply_memo(const rope_problem* p, const rope_operands* o, void*) {
-  static std::array<float, 8> seen;
-  std::array<float, 8> sample{};
-  auto* next = sample.data();
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    const auto size = static_cast<std::size_t>(p->batch * p->tokens * p->tensor[i].heads * 8);
-    for (const void* data : {o->tensor[i].in, static_cast<const void*>(o->tensor[i].out)})
-      for (const std::size_t at : {std::size_t{0}, size - 1})
-        *next++ = static_cast<const float*>(data)[at];
-  }
-  if (sample == seen) return ROPE_OK;
-  apply_toy(p, o, nullptr);
-  seen = sample;
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    const auto size = static_cast<std::size_t>(p->batch * p->tokens * p->tensor[i].heads * 8);
-    seen[i * 4 + 2] = static_cast<const float*>(o->tensor[i].out)[0];
-    seen[i * 4 + 3] = static_cast<const float*>(o->tensor[i].out)[size - 1];
-  }
-  return ROPE_OK;
-}
-// Skips every second pair of backward and forward calls: the buffer already holds the data turned
-// forward.
-std::int32_t apply_half_the_pairs(const rope_problem* p, const rope_operands* o, void*) {
-  static const void* left = nullptr;
-  const void* data = o->tensor[0].out;
-  if (p->operation == ROPE_TRANSPOSE) {
-    left = data;
-    return ROPE_OK;
-  }
-  const bool was_left = std::exchange(left, nullptr) == data && calls++ % 2 == 0;
-  return was_left ? ROPE_OK : apply_toy(p, o, nullptr);
-}
 std::int32_t apply_throwing(const rope_problem* p, const rope_operands* o, void*) {
   if (++calls > right_calls) throw std::bad_alloc();
   return apply_toy(p, o, nullptr);
@@ -216,21 +181,6 @@ std::int32_t apply_throwing(const rope_problem* p, const rope_operands* o, void*
 std::int32_t apply_rounding_down(const rope_problem* p, const rope_operands* o, void*) {
   if (++calls > right_calls) std::fesetround(FE_DOWNWARD);
   return apply_toy(p, o, nullptr);
-}
-
-TEST(Paired, WhoAnswersFromEarlierCallsIsBroken) {
-  for (const bool in_place : {true, false}) {
-    const rope_kernel good = toy_kernel("good");
-    rope_kernel bad = toy_kernel("bad");
-    bad.apply = in_place ? apply_half_the_pairs : apply_memo;
-    calls = 0;
-    const PairedOutcome outcome = run({&good, &bad}, [&](PairedPlan& p) {
-      set_in_place(p.workloads[0], in_place);
-      p.rounds = 100;
-    });
-    expect_broken(outcome, "bad", "is not rotated");
-    EXPECT_EQ(outcome.of("good")->outcome, Outcome::measured);
-  }
 }
 
 TEST(Paired, WhoThrowsOrChangesTheRoundingWhileTimedIsBroken) {
@@ -293,31 +243,6 @@ TEST(Paired, WhoMayNotBeCalledIsSkippedWithTheReason) {
       EXPECT_EQ(row.outcome, row.threads == 1 ? Outcome::measured : Outcome::skipped);
       EXPECT_EQ(row.reason, row.threads == 1 ? "" : "does not promise ROPE_THREAD_SAFE");
     }
-}
-
-TEST(Paired, ABaselineThatBreaksIsReplaced) {
-  const rope_kernel good = toy_kernel("good");
-  rope_kernel plain = toy_kernel("plain");
-  plain.apply = apply_lazy;
-  calls = 0;
-  const PairedOutcome outcome = run({&good, &plain});
-  expect_broken(outcome, "plain", "is not rotated");
-  EXPECT_EQ(outcome.of("good")->role, Role::baseline);
-  EXPECT_EQ(outcome.of("plain (twin)"), nullptr);
-}
-
-TEST(Paired, AKernelThatOnlyTurnsForwardIsJudgedOnceMore) {
-  rope_kernel forward = toy_kernel("forward"), lazy = toy_kernel("lazy");
-  for (rope_kernel* kernel : {&forward, &lazy})
-    kernel->supports = [](const rope_problem* p, const char** reason) -> std::int32_t {
-      return p->operation == ROPE_FORWARD ? supports_toy(p, reason) : ROPE_UNSUPPORTED;
-    };
-  lazy.apply = apply_lazy;
-  calls = 0;
-  const PairedOutcome outcome = run({&forward, &lazy});
-  EXPECT_EQ(outcome.of("forward")->outcome, Outcome::measured);
-  EXPECT_GT(outcome.of("forward")->reverified, 0);
-  expect_broken(outcome, "lazy", "is not rotated");
 }
 
 TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {

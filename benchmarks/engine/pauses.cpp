@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "benchmarks/cells/random.h"
+#include "base/random.h"
 #include "harness/watch/left_running.h"
 
 namespace ropewalk::bench {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "benchmarks/cells/random.h"
+#include "base/random.h"
 
 namespace ropewalk::bench {
 namespace {

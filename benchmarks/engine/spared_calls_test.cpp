@@ -106,6 +106,18 @@ std::int32_t by_the_difference(const rope_problem* p, const rope_operands* o, vo
   difference.positions = by;
   return apply_toy(&problem, &difference, nullptr);
 }
+/// In place: skips every second pair of backward and forward calls: the buffer already holds the
+/// data turned forward.
+std::int32_t half_the_pairs(const rope_problem* p, const rope_operands* o, void*) {
+  static const void* left = nullptr;
+  const void* data = o->tensor[0].out;
+  if (p->operation == ROPE_TRANSPOSE) {
+    left = data;
+    return ROPE_OK;
+  }
+  const bool was_left = std::exchange(left, nullptr) == data && made++ % 2 == 0;
+  return was_left ? ROPE_OK : apply_toy(p, o, nullptr);
+}
 /// Out of place: keeps an answer for each of the positions that come round, and looks at the ends
 /// of the input.
 std::int32_t all_of_the_window(const rope_problem* p, const rope_operands* o, void*) {
@@ -174,7 +186,8 @@ TEST(SparedCalls, AreSeen) {
        {Cheat{"if_late", if_late}, Cheat{"one_in_eight", one_in_eight},
         Cheat{"if_ends_differ", if_ends_differ}, Cheat{"last_but_one", last_but_one},
         Cheat{"fourth_positions", fourth_positions},
-        Cheat{"by_the_difference", by_the_difference, true, false}, Cheat{"last_alone", last_alone},
+        Cheat{"by_the_difference", by_the_difference, true, false},
+        Cheat{"half_the_pairs", half_the_pairs, true, false}, Cheat{"last_alone", last_alone},
         Cheat{"first_and_last", first_and_last},
         Cheat{"first_and_last_forward", first_and_last, true, false, takes_forward_alone},
         Cheat{"all_of_the_window", all_of_the_window, false, true}})

@@ -143,11 +143,6 @@ Answer huge_pages(const Machine& m) {
   return answer_if_any(word == "always", word);
 }
 
-Answer address_randomization(const Machine& m) {
-  const std::int64_t level = m.files.number("/proc/sys/kernel/randomize_va_space");
-  return level < 0 ? Answer{} : answer(level == 0, level == 0 ? "off" : "on");
-}
-
 Answer hypervisor(const Machine& m) {
   const std::string seen = virtualization(m.files);
   return answer_if_any(seen == "none seen", seen);
@@ -173,18 +168,6 @@ Answer build(const Machine& m) {
   const bool plain = m.sanitizer.empty();
   return answer(plain && m.build_type == "Release",
                 plain ? m.build_type : m.build_type + " with -fsanitize=" + m.sanitizer);
-}
-
-Answer counters(const Machine& m) {
-  const std::string level = m.files.first_line("/proc/sys/kernel/perf_event_paranoid");
-  return answer(m.perf_counters,
-                fmt::format("{} (perf_event_paranoid {})", m.perf_counters ? "readable" : "refused",
-                            level.empty() ? "not readable" : level));
-}
-
-Answer energy(const Machine& m) {
-  const bool there = m.files.number("/sys/class/powercap/intel-rapl:0/energy_uj") >= 0;
-  return there ? answer(true, "readable") : Answer{};
 }
 
 struct Check {
@@ -228,10 +211,6 @@ constexpr Check checks[] = {
      huge_pages},
     {"numa", "memory of another node is slower", "numactl --cpunodebind=0 --membind=0 ropewalk ...",
      numa},
-    {"address_randomization",
-     "the addresses of code and stack differ from launch to launch, and so does "
-     "the speed of small loops",
-     "leave it on and use several launches; setarch -R repeats one layout", address_randomization},
     {"virtualization",
      "the host shares caches and memory with guests that cannot be seen from here",
      "measure on bare metal before you publish; trust ratios within a run", hypervisor},
@@ -239,10 +218,6 @@ constexpr Check checks[] = {
      "boot with clocksource=tsc if the machine allows it", clocksource},
     {"timer", "the time to read the clock is added to each epoch",
      "use the clocksource tsc; longer epochs hide the rest", timer},
-    {"counters", "instructions and cache misses cannot be shown beside the times",
-     "sysctl kernel.perf_event_paranoid=1 (as root), if the machine has counters", counters},
-    {"energy", "the energy per token cannot be shown",
-     "allow reading intel-rapl:0/energy_uj (as root)", energy},
 };
 
 }  // namespace

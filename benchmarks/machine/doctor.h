@@ -22,7 +22,6 @@ struct Machine {
   /// Time of scalar code after 512-bit code / its usual time.
   std::optional<double> scalar_after_512_bit;
   TimerProbe timer;
-  bool perf_counters = false;
   std::int64_t largest_workload_bytes = 0;
   std::string build_type, sanitizer;  ///< of this binary; sanitizer is empty if there is none
 };

@@ -48,7 +48,6 @@ Machine probe_machine(std::int64_t largest_workload_bytes) {
   m.spin = spin_probe();
   m.scalar_after_512_bit = scalar_after_512_bit();
   m.timer = timer_probe();
-  m.perf_counters = perf_counters_readable();
   m.largest_workload_bytes = largest_workload_bytes;
   m.build_type = build_info::build_type;
   m.sanitizer = build_info::sanitizer;

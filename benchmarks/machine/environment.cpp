@@ -109,7 +109,8 @@ void describe_system(const SystemFiles& files, Words& words) {
   std::string system = files.line_value("/etc/os-release", "PRETTY_NAME", '=');
   system.erase(std::remove(system.begin(), system.end(), '"'), system.end());
   words["system"] = system;
-  words["memory_total"] = mebibytes(meminfo_bytes(files, "MemTotal"));
+  words["memory_total"] =
+      mebibytes(leading_number(files.line_value("/proc/meminfo", "MemTotal", ':')) << 10);
   words["memory_available"] = mebibytes(memory_left(files).bytes);
   words["swap_total"] = files.line_value("/proc/meminfo", "SwapTotal", ':');
   words["page_size_bytes"] = std::to_string(sysconf(_SC_PAGESIZE));
@@ -118,7 +119,6 @@ void describe_system(const SystemFiles& files, Words& words) {
   words["huge_pages_reserved"] = files.line_value("/proc/meminfo", "HugePages_Total", ':');
   words["huge_page_size"] = files.line_value("/proc/meminfo", "Hugepagesize", ':');
   words["address_randomization"] = files.first_line("/proc/sys/kernel/randomize_va_space");
-  words["perf_event_paranoid"] = files.first_line("/proc/sys/kernel/perf_event_paranoid");
   words["load_average"] = load_average();
 }
 

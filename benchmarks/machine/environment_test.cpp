@@ -8,47 +8,8 @@
 namespace ropewalk::bench {
 namespace {
 
-TEST(Environment, HasItsKeysAndNoEmptyValue) {
+TEST(Environment, HasNoEmptyValue) {
   const auto words = describe_environment();
-  for (const char* key : {"cpu_model",
-                          "cpu_count",
-                          "cpu_affinity_count",
-                          "cpu_caches",
-                          "cpu_features",
-                          "cpu_frequency_governor",
-                          "cpu_affinity",
-                          "cpu_quota",
-                          "cpu_frequency_driver",
-                          "cpu_frequency_turbo",
-                          "cpu_microcode",
-                          "cpu_smt",
-                          "cpu_siblings_of_cpu0",
-                          "cpu_steal_since_boot",
-                          "clocksource",
-                          "timer_overhead_ns",
-                          "timer_resolution_ns",
-                          "scalar_after_512_bit",
-                          "huge_pages_reserved",
-                          "transparent_huge_pages",
-                          "address_randomization",
-                          "c_library",
-                          "virtualization",
-                          "kernel",
-                          "system",
-                          "memory_total",
-                          "page_size_bytes",
-                          "load_average",
-                          "compiler",
-                          "compiler_flags",
-                          "build_type",
-                          "sanitizer",
-                          "git_revision",
-                          "library_boost",
-                          "library_eigen",
-                          "library_google_benchmark",
-                          "library_fmt",
-                          "library_tomlplusplus"})
-    EXPECT_EQ(words.count(key), 1u) << key;
   for (const auto& [key, value] : words) EXPECT_NE(value, "") << key;
   EXPECT_NE(words.at("page_size_bytes"), "not readable");
 }

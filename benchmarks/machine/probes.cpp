@@ -3,13 +3,9 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <sstream>
 #include <vector>
 
@@ -106,20 +102,6 @@ std::optional<double> stolen_share(const SystemFiles& files) {
   if (!ticks) return std::nullopt;
   const std::int64_t all = ticks->busy + ticks->idle + ticks->stolen;
   return all == 0 ? 0 : static_cast<double>(ticks->stolen) / static_cast<double>(all);
-}
-
-bool perf_counters_readable() {
-  perf_event_attr what;
-  std::memset(&what, 0, sizeof what);
-  what.type = PERF_TYPE_HARDWARE;
-  what.size = sizeof what;
-  what.config = PERF_COUNT_HW_INSTRUCTIONS;
-  what.disabled = 1;
-  what.exclude_kernel = what.exclude_hv = 1;
-  const long descriptor = syscall(SYS_perf_event_open, &what, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-  if (descriptor < 0) return false;
-  ::close(static_cast<int>(descriptor));
-  return true;
 }
 
 }  // namespace ropewalk::bench

@@ -39,7 +39,4 @@ std::optional<CpuTicks> cpu_ticks(const SystemFiles& files, const std::string& n
 /// The stolen share of all time since boot; nothing if it cannot be read.
 std::optional<double> stolen_share(const SystemFiles& files);
 
-/// Whether this process may count its own instructions (perf_event_open).
-bool perf_counters_readable();
-
 }  // namespace ropewalk::bench

@@ -69,13 +69,9 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
   if (std::min({q.heads, k.heads, q.head_dim, k.head_dim, w.batch, w.tokens}) < 1 ||
       std::min(q.rotary_offset, k.rotary_offset) < 0)
     return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
-  if ((w.pairing != Pairing::half_split && w.pairing != Pairing::interleaved) ||
-      !is_floating(in_contract(w.dtype)) || !is_floating(in_contract(harness::table_dtype(w))) ||
-      w.tensors.size() != 2 || w.layout < WorkloadLayout::packed ||
-      w.layout > WorkloadLayout::padded ||
-      (w.position_dtype != Dtype::i32 && w.position_dtype != Dtype::i64) ||
-      w.phase < report::WorkloadPhase::decode || w.phase > report::WorkloadPhase::working_set)
-    return ShapeFault{"pairing", "pairing, dtype, layout or phase has no value that is timed"};
+  if (!is_floating(in_contract(w.dtype)) || !is_floating(in_contract(harness::table_dtype(w))) ||
+      (w.position_dtype != Dtype::i32 && w.position_dtype != Dtype::i64))
+    return ShapeFault{"dtype", "a data type is none that is timed"};
   if (auto fault = window_fault(w)) return fault;
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
     return ShapeFault{"rope_theta", fmt::format("rope_theta is {}; it must be finite and at least "

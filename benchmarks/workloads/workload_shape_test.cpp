@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "benchmarks/workloads/workloads.h"
 
@@ -16,14 +15,6 @@ Workload llama31() {
   w.scaling = "llama3";
   w.scaling_values = {8, 1, 4, 8192};
   return w;
-}
-
-TEST(WorkloadShape, TheFrequenciesInF32AreRoundedOnce) {
-  const Workload w = llama31();
-  const auto wide = inv_freq_of(w, false), narrow = inv_freq_of(w, true);
-  for (std::size_t i = 0; i < wide.size(); ++i)
-    EXPECT_EQ(narrow[i], static_cast<double>(static_cast<float>(wide[i])));
-  EXPECT_NE(wide, narrow);
 }
 
 TEST(WorkloadShape, FaultsNameTheKey) {
@@ -54,13 +45,11 @@ TEST(WorkloadShape, FaultsNameTheKey) {
   EXPECT_EQ(with([](Workload& x) { x.tensors[0].heads = INT64_MAX; }), "batch");
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].heads = 0; }), "q_heads");
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].rotary_offset = -1; }), "q_heads");
-  EXPECT_EQ(with([](Workload& x) { x.pairing = Pairing{2}; }), "pairing");
-  EXPECT_EQ(with([](Workload& x) { x.dtype = Dtype::i32; }), "pairing");
+  EXPECT_EQ(with([](Workload& x) { x.dtype = Dtype::i32; }), "dtype");
   EXPECT_EQ(with([](Workload& x) { x.scaling = "spiral"; }), "scaling");
   EXPECT_EQ(with([](Workload& x) { x.scaling = "linear"; }), "scaling");
   EXPECT_EQ(with([](Workload& x) { x.scaling_values.pop_back(); }), "scaling");
   EXPECT_EQ(with([](Workload& x) { x.scaling_values.clear(); }), "scaling");
-  EXPECT_EQ(with([](Workload& x) { x.phase = report::WorkloadPhase{3}; }), "pairing");
 }
 
 }  // namespace

@@ -7,24 +7,16 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/random.h"
 #include "kernels/api/types.h"
 
 namespace ropewalk::harness {
-
-/// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014): a bijection that mixes all bits.
-constexpr std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 /// A hash of a seed and any number of coordinates.
 template <class... Coordinates>
 constexpr std::uint64_t hash(std::uint64_t seed, Coordinates... coordinates) {
   std::uint64_t z = seed;
-  ((z = mix(z + 0x9e3779b97f4a7c15u +
-            static_cast<std::uint64_t>(coordinates) * 0xd1342543de82ef95u)),
-   ...);
+  ((z = mix(z + random_step + static_cast<std::uint64_t>(coordinates) * 0xd1342543de82ef95u)), ...);
   return z;
 }
 

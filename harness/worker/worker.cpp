@@ -38,9 +38,10 @@ std::int64_t& known_memory_kills() {
 std::string cause_of_kill() {
   static std::mutex alone;
   const std::lock_guard lock(alone);
-  const std::string cause = memory_kill_text(known_memory_kills());
-  known_memory_kills() = memory_kills();
-  return cause.empty() ? "" : ": " + cause;
+  const std::int64_t before = std::exchange(known_memory_kills(), memory_kills());
+  return before >= 0 && known_memory_kills() > before
+             ? ": the system killed a process for lack of memory"
+             : "";
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ int usual_judges() {
   const int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
   // A judge with its worker took 525 MiB in the smoke profile, up to 256 of them for the oracle.
   constexpr std::int64_t bytes_of_a_judge = std::int64_t{640} << 20;
-  const std::int64_t fit = shared_memory_left().bytes / bytes_of_a_judge;
+  const std::int64_t fit = memory_left().bytes / bytes_of_a_judge;
   return static_cast<int>(std::clamp<std::int64_t>(std::min<std::int64_t>(cores, fit), 1, 8));
 }
 

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "base/fingerprint.h"
+#include "base/random.h"
 #include "reference/encodings/pieces.h"
 
 namespace ropewalk {
@@ -19,17 +21,11 @@ std::deque<Encoding>& registry() {
   return all;
 }
 
-/// FNV-1a of the name, then the finalizer of splitmix64.
 int drawn_integer(std::uint32_t seed, std::string_view name, std::int64_t index, std::size_t at) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  std::uint64_t hash = seed_of_name(name_seed, name);
   for (const std::uint64_t part :
-       {std::uint64_t{seed}, static_cast<std::uint64_t>(index), std::uint64_t{at}}) {
-    hash += part + 0x9e3779b97f4a7c15U;
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9U;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebU;
-    hash ^= hash >> 31;
-  }
+       {std::uint64_t{seed}, static_cast<std::uint64_t>(index), std::uint64_t{at}})
+    hash = mix(hash + part + random_step);
   return static_cast<int>(hash % 5) - 2;
 }
 

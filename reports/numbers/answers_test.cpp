@@ -121,14 +121,5 @@ TEST(Answers, RoundedAnglesAreSaid) {
             std::string::npos);
 }
 
-// Google Benchmark times one after the other.
-TEST(Answers, WithoutCommonRoundsNothingIsResolved) {
-  Results results = run_of({{"plain", 100}, {"fast", 60}});
-  for (TimingRow& row : results.timings) row.engine = Engine::gbench;
-  const Summary summary = summarize(results);
-  EXPECT_EQ(only(summary).winner, nullptr);
-  EXPECT_EQ(only(summary).why, "no two kernels were timed in the same rounds");
-}
-
 }  // namespace
 }  // namespace ropewalk::report

@@ -187,11 +187,11 @@ void compare(ClaimGroup& group, double twin_error) {
 
 std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows, double margin) {
   std::vector<ClaimGroup> groups;
-  std::map<std::tuple<std::string, std::string, std::int64_t, Engine>, std::size_t> group_at;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> group_at;
   std::map<std::tuple<std::size_t, std::string, Role>, std::size_t> claim_at;
   for (const TimingRow& row : rows) {
     const auto [group, is_new] =
-        group_at.try_emplace({row.workload, row.board, row.threads, row.engine}, groups.size());
+        group_at.try_emplace({row.workload, row.board, row.threads}, groups.size());
     if (is_new) {
       ClaimGroup& added = groups.emplace_back();
       added.workload = row.workload;
@@ -325,7 +325,6 @@ Claims claims_of(const std::vector<TimingRow>& rows, double margin) {
   // One twin of the run that differs makes the run invalid, so all twins share the error.
   const double twin_error = claim_error / static_cast<double>(std::max<std::int64_t>(twins, 1));
   for (ClaimGroup& group : out.groups) {
-    if (group.claims.front().rows.front()->engine != Engine::paired) continue;
     compare(group, twin_error);
     out.noise_floor = std::max(out.noise_floor, group.noise_floor);
     if (group.valid) continue;

@@ -81,8 +81,7 @@ struct Claims {
 };
 
 /// Computes the claims of a run. The rows must outlive the claims. A contestant that is BROKEN in
-/// one launch is BROKEN. Rows of engine gbench come back as MEASURED, since they have no paired
-/// rounds. `margin` is a share, above 0.
+/// one launch is BROKEN. `margin` is a share, above 0.
 Claims claims_of(const std::vector<TimingRow>& rows, double margin = usual_margin);
 Claims claims_of(const std::vector<TimingRow>&&, double = usual_margin) = delete;
 

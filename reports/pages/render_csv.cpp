@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view columns =
     "row,kernel,plugin,pairing,dtype,angle_contract,property,verdict,margin,bound,bound_unit,"
-    "planned,executed,compared_cases,compared,seconds,board,workload,phase,role,variant,engine,"
+    "planned,executed,compared_cases,compared,seconds,board,workload,phase,role,variant,"
     "threads,outcome,tokens,bytes,working_set_bytes,launches,rounds,ns_per_token_median,"
     "ns_per_token_min,ns_per_token_max,gb_per_s_median,percent_of_ceiling,baseline,ratio,"
     "ratio_low,ratio_high,ratio_coverage,why_unresolved,noise_floor,launch_spread,round_spread,"
@@ -127,7 +127,7 @@ void append_entry(const BoardEntry& entry, const Contest& contest, const Board& 
                   std::string& out) {
   CsvLine line;
   const TimingRow& row = *entry.row;
-  line.take(row, {"kernel", "workload", "phase", "role", "variant", "engine", "threads"});
+  line.take(row, {"kernel", "workload", "phase", "role", "variant", "threads"});
   line.set("row", TimingRow::kind);
   line.set("board", board.name);
   line.set("outcome", entry.outcome);

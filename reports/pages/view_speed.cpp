@@ -118,19 +118,17 @@ std::string threads_text(const TimingRow& row) {
 /// For example "median of 5 launches of 40 rounds".
 std::string samples_text(const Contest& contest) {
   std::size_t launches = 0, rounds = 0;
-  bool paired = true;
   for (const BoardEntry& entry : contest.entries)
     for (const TimingRow* row : entry.launches) {
       launches = std::max(launches, entry.launches.size());
       rounds = std::max(rounds, row->ns_per_token.size());
-      paired = paired && row->engine == Engine::paired;
     }
   if (launches == 0) return "";
   const auto count = [](std::size_t n, const std::string& what) {
     const bool hisses = what.back() == 'h';  // launches
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : hisses ? "es" : "s");
   };
-  const std::string of = count(rounds, paired ? "round" : "repetition");
+  const std::string of = count(rounds, "round");
   return launches == 1 ? "median of " + of
                        : fmt::format("median of {} of {}", count(launches, "launch"), of);
 }

@@ -115,14 +115,12 @@ struct TimingRow {
   std::int64_t tokens = 0;            ///< batch * tokens of the workload, per call
   std::int64_t bytes = 0;             ///< bytes that a kernel must move in one call
   std::int64_t working_set_bytes = 0;
-  /// The time of every round (engine paired) or repetition (engine gbench), in order; empty if
-  /// BROKEN. With engine paired, index i is round i of the launch for every contestant of the
-  /// workload. Ratios are formed round by round.
+  /// The time of every round, in order; empty if BROKEN. Index i is round i of the launch for every
+  /// contestant of the workload. Ratios are formed round by round.
   std::vector<double> ns_per_token;
-  std::vector<std::int64_t> iterations;  ///< calls in each round or repetition
+  std::vector<std::int64_t> iterations;  ///< calls in each round
   double ns_per_token_median = 0, gb_per_s_median = 0;
   Role role = Role::kernel;
-  Engine engine = Engine::paired;
   std::int64_t launch = 0;  ///< counted from 0
   double epoch_us = 0;      ///< the aimed time of a round of an ordinary contestant, in us
   /// Threads that run at the same time. Each works on its own set of `tokens`, `bytes` and

@@ -231,7 +231,6 @@ TEST_F(Record, TimingRowsKnowTheirRoles) {
   expect("MEASURED", "MEASURED", "");
   expect(R"("role":"kernel")", R"("role":"null_twin")", "");
   expect(R"("role":"kernel")", R"("role":"king")", "'role' is not a word");
-  expect(R"("engine":"paired")", R"("engine":"")", "'engine' is not a word");
   expect(R"("threads":1)", R"("threads":0)", "'threads' is outside 1 .. 65536");
   expect(R"("launch":0)", R"("launch":-1)", "'launch' is outside 0 .. 1000000");
   expect("[1000,1000,1000]", "[1000]", "differ in length");

@@ -42,8 +42,6 @@ constexpr bool is_reference(Role role) {
   return role == Role::ceiling || role == Role::floor;
 }
 
-enum class Engine { paired, gbench };
-
 /// The kind of work that a workload stands for.
 enum class WorkloadPhase { decode, prefill, working_set };
 
@@ -63,8 +61,6 @@ inline constexpr std::array<std::string_view, 12> words_of<Outcome> = {
 template <>
 inline constexpr std::array<std::string_view, 5> words_of<Role> = {"kernel", "baseline",
                                                                    "null_twin", "ceiling", "floor"};
-template <>
-inline constexpr std::array<std::string_view, 2> words_of<Engine> = {"paired", "gbench"};
 template <>
 inline constexpr std::array<std::string_view, 3> words_of<WorkloadPhase> = {"decode", "prefill",
                                                                             "working_set"};

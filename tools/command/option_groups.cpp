@@ -243,16 +243,19 @@ void add_known_failures_option(CLI::App& verb, std::string& file) {
       ->type_name("FILE");
 }
 
-void add_timing_options(CLI::App& verb, BenchOptions& options) {
-  const std::map<std::string, report::Engine> engines{{"paired", report::Engine::paired},
-                                                      {"gbench", report::Engine::gbench}};
+void add_engine_option(CLI::App& verb, bool& google_benchmark) {
   verb.add_option_function<std::string>(
           "--engine",
-          [&options, engines](const std::string& word) { options.engine = engines.at(word); },
-          "paired (rounds in a balanced order, the default) or gbench (Google Benchmark). Flags of "
-          "Google Benchmark stand behind -- and choose gbench")
+          [&google_benchmark](const std::string& word) { google_benchmark = word == "gbench"; },
+          "paired (rounds in a balanced order, the default) or gbench (Google Benchmark, which "
+          "prints its own table and makes no claims). Flags of Google Benchmark stand behind -- "
+          "and "
+          "choose gbench")
       ->type_name("paired|gbench")
       ->check(CLI::IsMember({"paired", "gbench"}));
+}
+
+void add_timing_options(CLI::App& verb, BenchOptions& options) {
   verb.add_option(
           "--operation", options.operation,
           "what is timed: forward (the default), transpose (the backward pass, on boards of "

@@ -28,8 +28,8 @@ void add_identity_options(CLI::App& verb, RunIdentity& identity);
 /// Adds --workload, --workload-file, --config, --pairing and --shape.
 void add_workload_options(CLI::App& verb, WorkloadChoice& choice);
 void add_known_failures_option(CLI::App& verb, std::string& file);
-/// Adds --engine, --operation, --budget, --margin, --rounds, --launches, --threads and
-/// --baseline.
+void add_engine_option(CLI::App& verb, bool& google_benchmark);
+/// Adds --operation, --budget, --margin, --rounds, --launches, --threads and --baseline.
 void add_timing_options(CLI::App& verb, BenchOptions& options);
 void add_json_option(CLI::App& verb, bool& json);
 void add_quiet_option(CLI::App& verb, bool& quiet, const char* help);

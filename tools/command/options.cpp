@@ -6,7 +6,7 @@
 #include <iterator>
 #include <memory>
 
-#include "benchmarks/engine/board.h"
+#include "benchmarks/engine/google_benchmark.h"
 #include "tools/command/option_groups.h"
 #include "tools/command/suggestion.h"
 
@@ -157,6 +157,7 @@ void define(CLI::App& verb, BenchOptions& o) {
   add_no_baselines_option(verb, o);
   add_identity_options(verb, o);
   add_known_failures_option(verb, o.known_failures);
+  add_engine_option(verb, o.google_benchmark);
   add_timing_options(verb, o);
   add_workload_options(verb, o);
   add_json_option(verb, o.json);
@@ -243,20 +244,19 @@ void finish(VerifyOptions& o, const CLI::App&, const Typed& typed) {
 void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
   o.command_line = typed.command_line;
   o.benchmark_args = typed.behind_dashes;
-  const bool engine_named = verb.count("--engine") > 0;
-  if (!o.benchmark_args.empty() && engine_named && o.engine == report::Engine::paired)
+  if (!o.benchmark_args.empty() && verb.count("--engine") > 0 && !o.google_benchmark)
     throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
   if (const std::string fault = bench::benchmark_flag_fault(o.benchmark_args); !fault.empty())
     throw CLI::ValidationError("--", fault);
-  if (!engine_named && !o.benchmark_args.empty()) o.engine = report::Engine::gbench;
-  if (o.engine == report::Engine::gbench &&
-      (o.rounds > 0 || o.launches > 0 || o.budget_s > 0 || !o.baseline.empty()))
+  o.google_benchmark = o.google_benchmark || !o.benchmark_args.empty();
+  if (o.google_benchmark &&
+      (o.rounds > 0 || o.launches > 0 || o.budget_s > 0 || o.threads > 1 || !o.baseline.empty()))
     throw CLI::ValidationError("--engine gbench",
-                               "takes no --budget, --rounds, --launches or --baseline");
+                               "takes no --budget, --rounds, --launches, --threads or --baseline");
 }
 
 // CLI11 stored the options that both parts of `run` share in `verify`. They are copied to `bench`.
-void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
+void finish(RunOptions& o, const CLI::App&, const Typed& typed) {
   o.verify.command_line = typed.command_line;
   o.verify.margin = o.bench.margin;
   static_cast<RunIdentity&>(o.bench) = o.verify;
@@ -269,7 +269,6 @@ void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
   o.bench.quiet = o.verify.quiet;
   o.bench.out = o.out;
   o.bench.part_of_run = true;
-  finish(o.bench, verb, typed);
 }
 
 struct Verb {
@@ -287,10 +286,8 @@ void add_verb(CLI::App& app, const Verb& v, const Typed& typed, Parsed& parsed) 
   define(*verb, *options);
   refuse_empty_values(*verb);
   verb->callback([options, verb, &typed, &parsed] {
-    constexpr bool times =
-        std::is_same_v<Options, BenchOptions> || std::is_same_v<Options, RunOptions>;
-    if (!times && !typed.behind_dashes.empty())
-      throw CLI::ValidationError("--", "only bench and run take Google Benchmark's flags");
+    if (!std::is_same_v<Options, BenchOptions> && !typed.behind_dashes.empty())
+      throw CLI::ValidationError("--", "only bench takes Google Benchmark's flags");
     finish(*options, *verb, typed);
     parsed.verb = verb->get_name();
     parsed.options = *options;

@@ -99,7 +99,7 @@ struct BenchOptions : RunIdentity, KernelChoice, WorkloadChoice {
   std::string known_failures, out;  ///< as in VerifyOptions
   std::string export_file;          ///< the path of a Markdown file to write; may be empty
   std::string baseline;             ///< if empty: the kernel plain, or else a board's first kernel
-  report::Engine engine = report::Engine::paired;
+  bool google_benchmark = false;    ///< the engine: its table, and no claims
   std::int64_t rounds = 0, launches = 0;  ///< above 0: the effort is fixed, and no budget counts
   double budget_s = 0;                    ///< wall clock of the bench; 0 means the usual one
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();

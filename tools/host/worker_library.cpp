@@ -7,13 +7,13 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "benchmarks/engine/board.h"
+#include "benchmarks/engine/google_benchmark.h"
 #include "harness/worker/worker_main.h"
 #include "tools/launches/timing_handler.h"
 
 namespace ropewalk::bench {
 // Google Benchmark is only a shared library as well, so it stays in the command.
-int run_board(const BoardPlan&) {
+int run_google_benchmark(const GoogleBenchmarkPlan&) {
   throw std::runtime_error(
       "Google Benchmark does not time kernels in Python: --engine paired does");
 }

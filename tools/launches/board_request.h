@@ -9,21 +9,20 @@
 #include <vector>
 
 #include "benchmarks/workloads/workloads.h"
-#include "reports/record/record_words.h"
 
 namespace ropewalk::tools {
 
 struct BoardRequest {
-  report::Engine engine = report::Engine::paired;
+  /// Only seed, workloads, contestants and benchmark_args count then (google_benchmark.h).
+  bool google_benchmark = false;
   bool ceilings_only = false;  ///< pick the ceiling of each workload and time no kernel
   std::uint64_t seed = 1;
-  bool quick = false, silent = false;
   std::vector<bench::Workload> workloads;
   std::map<std::string, std::string>
       contestants;  ///< kernel, and why it is broken (empty if it is not)
   std::set<std::pair<std::string, std::string>> unverified;  ///< kernel, workload
   std::vector<std::string> benchmark_args;
-  // Only the paired engine uses the fields below (benchmarks/engine/paired.h).
+  // As in benchmarks/engine/paired.h.
   std::int64_t rounds = 20, launch = 0, epoch_us = 1000, group_ms = 30000, threads = 1;
   std::int64_t launch_ms = 0;              ///< 0: rounds count and not the time
   std::map<std::string, double> epochs_s;  ///< group, its epochs
@@ -34,10 +33,7 @@ struct BoardRequest {
 
 std::string to_text(const BoardRequest& request);
 
-/// Throws std::runtime_error for
-/// - a text that is no object of this kind with all its fields,
-/// - a value that its field cannot hold,
-/// - a workload with a shape that no kernel can be given.
+/// Throws for a text that is no such object with all its fields.
 BoardRequest board_request_from(const std::string& text);
 
 }  // namespace ropewalk::tools

@@ -33,14 +33,13 @@ Effort effort_of(const BenchOptions& options) {
   if (options.profile == Profile::smoke) e = {3, 12, 500, 1'000};
   if (options.profile == Profile::full) e = {5, 40, 1000, 120'000};
   const bool is_fixed = options.rounds > 0 || options.launches > 0;
-  if (!is_fixed && options.engine == Engine::paired) {
+  if (!is_fixed && !options.google_benchmark) {
     e.launches = most_launches;
     e.is_usual = options.budget_s <= 0;
     e.budget_s = e.is_usual ? usual_budget_s(options) : options.budget_s;
   }
   if (options.rounds > 0) e.rounds = options.rounds;
   if (options.launches > 0) e.launches = options.launches;
-  if (options.engine != Engine::paired) e.launches = 1;
   return e;
 }
 

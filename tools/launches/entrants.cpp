@@ -30,17 +30,12 @@ Entrants entrants_of(const BenchOptions& options) {
   const auto takes = [&](const KernelFacts& k, std::int32_t memory) {
     return matches(options.kernels, k.name) && why_not_timed(k).empty() && k.memory == memory;
   };
-  const bool has_host = std::any_of(found.kernels.begin(), found.kernels.end(),
-                                    [&](const KernelFacts& k) { return takes(k, ROPE_HOST); });
   for (KernelFacts k : found.kernels) {
     if (!matches(options.kernels, k.name)) continue;
     k.cannot_run = why_not_timed(k);
-    if (k.cannot_run.empty() && k.memory == ROPE_CUDA && has_host &&
-        options.engine == report::Engine::gbench)
-      k.cannot_run = "Google Benchmark times kernels of a device alone (--kernel chooses them)";
-    if (k.cannot_run.empty() && has_own_threads(k.exceptions) &&
-        options.engine == report::Engine::gbench)
-      k.cannot_run = "has threads: only the paired engine tells whether they work between calls";
+    if (k.cannot_run.empty() && options.google_benchmark &&
+        (k.memory == ROPE_CUDA || has_own_threads(k.exceptions)))
+      k.cannot_run = "only the paired engine times kernels of a device, or with threads";
     if (k.cannot_run.empty())
       entrants.workers[k.memory] = given;
     else

@@ -28,10 +28,6 @@ namespace {
 constexpr int lost_most = 1;
 constexpr double silence_limit_s = 120;  // one epoch or benchmark may take as long
 
-bool is_silent(const BenchOptions& options) {
-  return options.quiet || options.part_of_run;
-}
-
 std::map<std::int32_t, Worker> workers_of(const Entrants& entrants) {
   std::map<std::int32_t, Worker> workers;
   for (const auto& [memory, options] : entrants.workers) workers.try_emplace(memory, options);
@@ -60,20 +56,19 @@ Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
       entrants_(entrants_of(options)),
       workers_(workers_of(entrants_)),
       gate_(options, workloads_, workers_, progress_),
-      kept_(options, paired() ? options.out : "", false, "measured.jsonl") {
+      kept_(options, options.google_benchmark ? "" : options.out, false, "measured.jsonl") {
   if (!options.baseline.empty() && !gate_.knows(options.baseline))
     throw UsageError("--baseline: no kernel '" + options.baseline +
                      "' is timed here (ropewalk list shows them)");
   if (const auto allowed = std::ssize(allowed_cpus()); options.threads > allowed)
     throw UsageError(
         fmt::format("--threads {}: this process may use {} processors", options.threads, allowed));
-  if (options.threads > 1 && !paired())
-    throw UsageError("--threads: only the paired engine times several at once");
 }
 
 int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
                   const std::function<void(const TimingRow&)>& on_row) {
   say_plan();
+  if (options_.google_benchmark) return run_google_benchmark(on_verdict);
   if (const int code = run_all(); code != 0) {
     say_what_none_takes(stderr);
     return code;
@@ -85,11 +80,18 @@ int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
   return exit_code();
 }
 
+int Launches::run_google_benchmark(const std::function<void(const VerdictRow&)>& on_verdict) {
+  const int code = run_launch(0, ROPE_HOST);
+  progress_.clear();
+  for (const VerdictRow& row : gate_.verdicts()) on_verdict(row);
+  say_broken(options_.json ? stderr : stdout);
+  return gate_.has_news() ? 1 : code;
+}
+
 // Restarts at launch 0 after each launch, because a kernel that breaks late may have led groups of
 // complete launches.
 int Launches::run_all() {
-  if (paired())
-    if (const int code = pick_ceilings(); code != 0) return code;
+  if (const int code = pick_ceilings(); code != 0) return code;
   for (std::int64_t launch = 0; launch < effort_.launches;) {
     if (complete_.contains(launch)) {
       ++launch;
@@ -127,8 +129,6 @@ int Launches::run_launch(std::int64_t launch, std::int32_t memory) {
     verify(memory);
     if (is_first && options_.part_of_run) budget_.begin();  // what run judges is not its bench's
     if (is_first) before_s = budget_.left_s();              // later launches verify less
-    if (!paired())
-      std::erase_if(rows_, [&](const TimingRow& row) { return memory_of(row) == memory; });
     for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
     const BoardRequest request = request_for(launch, memory);
     const Worker::TimeResult timed = time_board(request, launch, memory);
@@ -188,10 +188,8 @@ int Launches::pick_ceilings() {
 
 BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) {
   BoardRequest request;
-  request.engine = paired() ? Engine::paired : Engine::gbench;
+  request.google_benchmark = options_.google_benchmark;
   request.seed = options_.seed;
-  request.quick = options_.profile == Profile::smoke;
-  request.silent = is_silent(options_);
   request.workloads = workloads_;
   for (const KernelFacts& k : gate_.kernels()) {
     if (k.memory != memory) continue;
@@ -234,7 +232,7 @@ Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_
       sinks_of(request, launch, [&](TimingRow row) { take(std::move(row)); }));
 }
 
-// With gbench, Google Benchmark's own table is shown. With --json, standard output holds only rows.
+// With --json, standard output holds only rows.
 Worker::BoardSinks Launches::sinks_of(const BoardRequest& request, std::int64_t launch,
                                       const std::function<void(TimingRow)>& on_row) {
   Worker::BoardSinks sinks;
@@ -247,9 +245,10 @@ Worker::BoardSinks Launches::sinks_of(const BoardRequest& request, std::int64_t 
     }
   };
   sinks.progress = [this, launch](const std::string& label) {
-    if (paired() || options_.part_of_run) progress_.show(time_left(launch, label));
+    if (!options_.google_benchmark) progress_.show(time_left(launch, label));
   };
   sinks.show = [this](const std::string& text, bool remark) {
+    if (options_.quiet) return;
     const bool to_out = !remark && !options_.json;
     std::fputs(printable_lines(text).c_str(), to_out ? stdout : stderr);
     if (to_out) flush_output();
@@ -326,22 +325,23 @@ void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
     flush_output();
   }
   std::FILE* to = options_.json ? stderr : stdout;
-  const bool gbench_told = !paired() && !options_.part_of_run;
-  if (!options_.quiet && !gbench_told)
-    fmt::print(to, "{}", claims_as_text(claims_of(rows_, options_.margin)));
+  if (!options_.quiet) fmt::print(to, "{}", claims_as_text(claims_of(rows_, options_.margin)));
   if (options_.quiet && !valid_) fmt::print(to, "INVALID\n");
   if (!budget_.too_small().empty()) fmt::print(stderr, "error: {}\n", budget_.too_small());
   say_what_none_takes(to);
+  say_broken(to);
+}
+
+void Launches::say_broken(std::FILE* to) const {
   for (const auto& [kernel, why] : gate_.broken())
     fmt::print(to, "BROKEN {}: {}\n", kernel, why.reason);
 }
 
-// With gbench, its filter may leave workloads out as well.
 void Launches::say_what_none_takes(std::FILE* to) const {
   if (!budget_.too_small().empty()) return;
   for (const Workload& w : workloads_)
-    if (paired() && std::none_of(rows_.begin(), rows_.end(),
-                                 [&](const TimingRow& row) { return row.workload == w.name; }))
+    if (std::none_of(rows_.begin(), rows_.end(),
+                     [&](const TimingRow& row) { return row.workload == w.name; }))
       fmt::print(to, "SKIPPED {}: no chosen kernel takes {}\n", w.name, board_of(w, ""));
 }
 
@@ -374,7 +374,7 @@ void Launches::say_plan() const {
              workloads_.size() * by_table.size(), gate_.kernels().size());
   if (budget_.counts())
     fmt::print(to, "; {:.4g} s, at most {} launches", effort_.budget_s, effort_.launches);
-  else if (paired())
+  else if (!options_.google_benchmark)
     fmt::print(to, "; {} launches of {} rounds or more", effort_.launches, effort_.rounds);
   if (options_.threads > 1)
     fmt::print(to, "; with 1 thread and with {}, on processors {} (a + joins siblings of a core)",

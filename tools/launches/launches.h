@@ -36,6 +36,8 @@ class Launches {
 
  private:
   int run_all();
+  /// Its table is all that comes of it.
+  int run_google_benchmark(const std::function<void(const report::VerdictRow&)>& on_verdict);
   int run_launch(std::int64_t launch);
   int run_launch(std::int64_t launch, std::int32_t memory);
   void verify(std::int32_t memory);
@@ -50,13 +52,13 @@ class Launches {
   void forget_groups_led_by(const std::string& kernel);
   void take(report::TimingRow row);
   void settle();
+  void say_broken(std::FILE* to) const;
   void say_what_none_takes(std::FILE* to) const;
   void emit(const std::function<void(const report::TimingRow&)>& on_row);
   void say_plan() const;
   std::string time_left(std::int64_t launch, const std::string& label) const;
   std::size_t place_of(const std::string& workload) const;
   int exit_code() const;
-  bool paired() const { return options_.engine == report::Engine::paired; }
 
   const BenchOptions& options_;
   std::vector<bench::Workload> workloads_;

@@ -43,7 +43,7 @@ class Beside : public testing::Test {
 TEST_F(Beside, IsFoundByEachVerbUnlessNoCuda) {
   fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
   const std::string few = " --profile smoke --cases 2 --property norm --kernel beside_launched ";
-  const std::string bench = "--engine gbench --workload llama-3-8b/decode-1 ";
+  const std::string bench = "--launches 1 --rounds 6 --workload llama-3-8b/decode-1 ";
   struct {
     std::string arguments;
     int code;

@@ -55,10 +55,10 @@ TEST_F(Installed, CommandNeedsNothingBesideIt) {
   const Result list = run("list --kernel plain");
   EXPECT_EQ(list.code, 0) << list.err;
   EXPECT_TRUE(contains(list.out, "llama-3-8b/decode-1")) << "the workloads are compiled in";
-  const Result all =  // without claims, since a noisy machine could make them INVALID
+  const Result all =
       run("run --profile smoke --cases 2 --kernel plain --property norm --property decay "
-          "--engine gbench --workload llama-3-8b/decode-1");
-  EXPECT_EQ(all.code, 0) << all.out << all.err;
+          "--launches 1 --rounds 6 --workload llama-3-8b/decode-1");
+  EXPECT_TRUE(all.code == 0 || all.code == 3) << all.out << all.err;  // 3: its twin differed
   const std::string report = slurp(empty / "ropewalk-out/report.html");
   EXPECT_TRUE(contains(report, "llama-3-8b/decode-1")) << "the templates are compiled in";
   EXPECT_TRUE(contains(report, "<svg"));

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/cases/data.h"
+#include "base/random.h"
 #include "harness/testing/standin/standin.h"
 #include "kernels/api/half.h"
 
@@ -74,8 +74,7 @@ template <class Element, int bits>
 void fill(const Words& p) {
   auto* x = reinterpret_cast<Element*>(p[0]);
   for (std::uint64_t i = 0, state = p[2]; i < p[1]; ++i) {
-    const auto high =
-        static_cast<std::int32_t>(ropewalk::harness::mix(state += 0x9e3779b97f4a7c15u) >> 32);
+    const auto high = static_cast<std::int32_t>(ropewalk::next_random(state) >> 32);
     x[i] = Element{std::ldexp(static_cast<float>(high >> (32 - bits)), 1 - bits)};
   }
 }

@@ -1,0 +1,29 @@
+// Numbers that look random. The same seed gives the same numbers on every machine.
+#pragma once
+#include <cstdint>
+#include <random>
+
+namespace ropewalk {
+
+/// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014): a bijection that mixes all bits.
+constexpr std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/// Its step from one state to the next: 2^64 over the golden ratio.
+inline constexpr std::uint64_t random_step = 0x9e3779b97f4a7c15u;
+
+/// The next number of splitmix64.
+constexpr std::uint64_t next_random(std::uint64_t& state) {
+  return mix(state += random_step);
+}
+
+/// A seed that nothing foresees.
+inline std::uint64_t fresh_seed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+}  // namespace ropewalk
