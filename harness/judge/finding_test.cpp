@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/judge/executor.h"
+#include "harness/judge/judge.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -97,6 +97,25 @@ TEST(Finding, OnlyMeasuredOnesHold) {
     EXPECT_FALSE(f.holds());
     EXPECT_FALSE(f.ran());
   }
+}
+
+TEST(DeclaredWords, NameADeclaredBoundThatTheTypeDoesNotNeed) {
+  KernelFacts facts;
+  facts.angle_contract = ROPE_CONTRACT_TABLE;
+  EXPECT_EQ(declared_words(facts, Dtype::bf16), "") << "the suite's own bound";
+  facts.error_bound = 5;  // all types need less with a table
+  for (const Dtype dtype : tensor_dtypes) EXPECT_EQ(declared_words(facts, dtype), "");
+  facts.error_bound = 5.5;
+  EXPECT_EQ(declared_words(facts, Dtype::f32), "declared 5.5 u of f32 = 3.3e-07, derived 5 u");
+  facts.error_bound = 16;
+  EXPECT_EQ(declared_words(facts, Dtype::bf16), "declared 16 u of bf16 = 6.2 %, derived 5 u");
+  EXPECT_EQ(declared_words(facts, Dtype::f16), "declared 16 u of f16 = 0.78 %, derived 5 u");
+  facts.angle_contract = ROPE_CONTRACT_EXACT;
+  EXPECT_EQ(declared_words(facts, Dtype::f64), "declared 16 u of f64 = 1.8e-15, derived 7 u");
+  facts.error_bound = 7;  // own angles of f32 and f64 need 6.24 u; those of bf16 are made in f32
+  EXPECT_EQ(declared_words(facts, Dtype::f64), "");
+  EXPECT_EQ(declared_words(facts, Dtype::f32), "");
+  EXPECT_EQ(declared_words(facts, Dtype::bf16), "declared 7 u of bf16 = 2.7 %, derived 5 u");
 }
 
 TEST(FailureOf, KeepsWhatHappened) {

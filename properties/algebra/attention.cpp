@@ -126,14 +126,6 @@ Finding check(Subject& subject, const Case& c) {
   return tally.finding();
 }
 
-bool applies(const Offer& offer) {
-  return offer.tokens;
-}
-
-void shape(Case& c, const Offer&) {
-  shape_for_shift(c, 8);  // every pair of tokens is compared
-}
-
 // Grouped queries, one key head for all, and one token that attends to itself.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
@@ -156,9 +148,10 @@ const Registered attention({
     .order = 45,
     .claim = "softmax attention does not change when all positions shift",
     .from = Profile::standard,
-    .applies = applies,
+    .applies = [](const Offer& offer) { return offer.tokens; },
     .needs = "two tokens in one call",
-    .shape = shape,
+    .shape = [](Case& c,
+                const Offer&) { shape_for_shift(c, 8); },  // every pair of tokens is compared
     .fixed_cases = fixed_cases,
     .check = check,
 });

@@ -64,7 +64,7 @@ Finding check_transpose(Subject& subject, const Case& c) {
 
 Finding check_adjoint(Subject& subject, const Case& c) {
   // another seed must not move any position
-  Case back = with_positions(c, [](std::int64_t p) { return p; });
+  Case back = listed_positions(c);
   back.operation = reversed(c.operation);
   back.seed = hash(c.seed, 0xad1);
   const Run there = run(subject, c);

@@ -132,7 +132,7 @@ std::vector<Run> decode(Subject& subject, const Run& whole, Finding& failure) {
   const Case& c = whole.problem.source;
   std::vector<Run> out;
   for (std::int64_t t = 0; t < c.tokens; ++t) {
-    out.push_back(run_part(subject, whole, {0, c.batch, t, 1}));
+    out.push_back(run_part(subject, whole, part_of(c, {0, c.batch}, {t, t + 1})));
     if (!out.back().failed()) continue;
     if (out.back().failure.kind != Finding::Kind::unsupported) failure = out.back().failure;
     return {};
@@ -161,22 +161,14 @@ Finding check(Subject& subject, const Case& c) {
   return tally.finding();
 }
 
-bool applies(const Offer& offer) {
-  return offer.tokens;
-}
-
-void shape(Case& c, const Offer&) {
-  shape_for_shift(c, 5);  // each token is a call too
-}
-
 const Registered linear_attention({
     .name = "linear_attention",
     .order = 46,
     .claim = "linear attention does not change with a shift, and its two forms agree",
     .from = Profile::standard,
-    .applies = applies,
+    .applies = [](const Offer& offer) { return offer.tokens; },
     .needs = "two tokens in one call",
-    .shape = shape,
+    .shape = [](Case& c, const Offer&) { shape_for_shift(c, 5); },  // each token is a call too
     .check = check,
 });
 

@@ -63,21 +63,14 @@ Finding check(Subject& subject, const Case& c) {
   return tally.finding();
 }
 
-bool applies(const Offer& offer) {
-  return offer.tokens;
-}
-
-void shape(Case& c, const Offer&) {
-  shape_for_shift(c, 4);  // every pair of tokens is compared
-}
-
 const Registered relative_position({
     .name = "relative_position",
     .order = 40,
     .claim = "q.k depends on m - n only",
-    .applies = applies,
+    .applies = [](const Offer& offer) { return offer.tokens; },
     .needs = "two tokens in one call",
-    .shape = shape,
+    .shape = [](Case& c,
+                const Offer&) { shape_for_shift(c, 4); },  // every pair of tokens is compared
     .check = check,
 });
 

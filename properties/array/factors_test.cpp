@@ -91,7 +91,10 @@ TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
   const ArrayModel space(offered);
   std::set<std::pair<std::size_t, int>> met;
   std::uint64_t seed = 0;
-  for (const Row& row : cover(space.model(), {{2, {}}}, 7)) {
+  Cover cover(space.model(), {{2, {}}}, 7);
+  while (const std::optional<Row> next = cover.next()) {
+    const Row& row = *next;
+    cover.took(row);
     const Levels levels = space.levels_of(row);
     for (std::uint64_t other = 0; other < 20; ++other) {
       const auto drawn = case_of(levels, offered.base, offered.free, hash(seed, other));

@@ -42,10 +42,6 @@ class Cover::State {
   std::optional<Row> next();
   void took(const Row& row);
   void forbid(const LevelTuple& tuple);
-  std::optional<Row> row_with(const LevelTuple& tuple) {
-    if (!reach(row_.lanes().of(tuple), candidates_, random())) return {};
-    return row_.row();
-  }
   Coverage coverage() {
     count_all();
     return {met_ + wanted_size(), met_};
@@ -255,40 +251,11 @@ void Cover::took(const Row& row) {
 void Cover::forbid(const LevelTuple& tuple) {
   state_->forbid(tuple);
 }
-std::optional<Row> Cover::row_with(const LevelTuple& tuple) {
-  return state_->row_with(tuple);
-}
 Coverage Cover::coverage() {
   return state_->coverage();
 }
 std::vector<LevelTuple> Cover::missing() {
   return state_->missing();
-}
-
-std::vector<Row> cover(const CoveringModel& model, const std::vector<Strength>& strengths,
-                       std::uint64_t seed, const std::vector<Row>& given) {
-  Cover cover(model, strengths, seed);
-  for (const Row& row : given) cover.took(row);
-  std::vector<Row> rows;
-  while (const auto row = cover.next()) {
-    cover.took(*row);
-    rows.push_back(*row);
-  }
-  return rows;
-}
-
-Coverage coverage_of(const CoveringModel& model, const Strength& strength,
-                     const std::vector<Row>& rows) {
-  Cover cover(model, {strength}, 0);
-  for (const Row& row : rows) cover.took(row);
-  return cover.coverage();
-}
-
-std::vector<LevelTuple> missing(const CoveringModel& model, const Strength& strength,
-                                const std::vector<Row>& rows) {
-  Cover cover(model, {strength}, 0);
-  for (const Row& row : rows) cover.took(row);
-  return cover.missing();
 }
 
 }  // namespace ropewalk::properties

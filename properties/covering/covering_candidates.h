@@ -24,15 +24,15 @@ class Candidates {
 
  private:
   void count_fixed();
-  void add(int lane);
-  void remove_last();
+  void count(int lane, std::int64_t sign);
+  std::int64_t weighted(int lane) const;
 
   PartialRow& row_;
   std::span<const TupleSet> sets_;
-  LaneCounts counts_;
-  std::vector<int> counted_;                 ///< lanes, in the order of row_.fixed()
+  std::vector<std::int64_t> counts_;  ///< by lane: the tuples that it would complete, by weight
+  std::vector<int> counted_;          ///< lanes, in the order of row_.fixed()
   std::vector<std::vector<int>> positions_;  ///< by set: those of the counted lanes, ascending
-  std::vector<std::uint64_t> open_;
+  std::vector<int> best_;                    ///< open lanes that meet most
 };
 
 }  // namespace ropewalk::properties

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <vector>
 
-#include "harness/judge/judge.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
+#include "properties/two_runs.h"
 #include "properties/whole_output.h"
 
 namespace ropewalk::properties {
@@ -42,10 +42,8 @@ void compare_row(const Problem& p, const Outputs& outputs, std::uint32_t tensor,
 }
 
 Finding check(Subject& subject, const Case& c) {
-  const Problem problem = make_problem(c, subject.oracle);
-  const Execution execution = execute(subject, problem);
-  const Finding f = failure_of(execution);
-  return f.kind == Finding::Kind::measured ? compare_untouched(problem, execution) : f;
+  const Run done = run(subject, c);
+  return done.failed() ? done.failure : compare_untouched(done.problem, done.execution);
 }
 
 bool partial(const HeadSize& size) {

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "harness/cases/checked.h"
-#include "harness/judge/judge.h"
 #include "properties/property.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -37,27 +37,20 @@ Finding check(Subject& subject, const Case& c) {
   require(
       std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return !t.in_place; }),
       "unwritten_outputs: needs in_place=0, as an output that is an input has no poison");
-  const Problem problem = make_problem(c, subject.oracle);
-  const Execution execution = execute(subject, problem);
-  const Finding failure = failure_of(execution);
-  return failure.kind == Finding::Kind::measured ? judge(subject, problem, execution, {}) : failure;
-}
-
-bool applies(const Offer& offer) {
-  return offer.out_of_place;
-}
-
-void shape(Case& c, const Offer&) {
-  for (TensorCase& t : c.tensors) t.in_place = false;
+  const Run done = run(subject, c);
+  return done.failed() ? done.failure : judge(subject, done.problem, done.execution, {});
 }
 
 const Registered unwritten_outputs({
     .name = "unwritten_outputs",
     .order = 240,
     .claim = "every output element is written",
-    .applies = applies,
+    .applies = [](const Offer& offer) { return offer.out_of_place; },
     .needs = "an output of its own",
-    .shape = shape,
+    .shape =
+        [](Case& c, const Offer&) {
+          for (TensorCase& t : c.tensors) t.in_place = false;
+        },
     .check = check,
     .judge = judge,
 });

@@ -6,8 +6,10 @@
 #include <rapidcheck.h>
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,7 +20,6 @@
 #include "properties/explain/crash.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/explain/shrink.h"
-#include "properties/search/regressions.h"
 #include "properties/search/verdict_rows.h"
 
 namespace ropewalk::properties {
@@ -266,7 +267,50 @@ void shrink_failure(PropertyRun& run, Subject& subject, const Property& property
   }
 }
 
+// properties/search/regressions.txt as one string, because an installed command has no such file.
+constexpr const char* corpus_text =
+#include "regressions.inc"
+    ;
+
+bool is_valid(const Case& c) {
+  try {
+    validate(c);
+    return true;
+  } catch (const BadCase&) {
+    return false;
+  }
+}
+
+// The corpus lines for this property, as cases of this kernel's contract, pairing and type. Lines
+// that make no sense there (a negative position with a table by position) are left out.
+std::vector<Case> regressions_of(const Property& property, const Offer& offer) {
+  std::vector<Case> out;
+  static const std::vector<Case> corpus = regression_corpus();
+  for (Case c : corpus) {
+    if (c.property != property.name) continue;
+    c.kernel = offer.base.kernel;
+    c.plugin = offer.base.plugin;
+    c.contract = offer.base.contract;
+    c.pairing = offer.base.pairing;
+    c.dtype = offer.base.dtype;
+    if (!c.table_dtype) c.table_dtype = offer.base.table_dtype;
+    const bool declared = std::all_of(c.tensors.begin(), c.tensors.end(), [&](const auto& t) {
+      return t.in_place ? offer.in_place : offer.out_of_place;
+    });
+    if (declared && is_valid(c)) out.push_back(std::move(c));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<Case> regression_corpus() {
+  std::vector<Case> cases;
+  std::istringstream lines(corpus_text);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty() && line[0] != '#') cases.push_back(case_from_text(line));
+  return cases;
+}
 
 PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
                          Profile profile, const RunLimits& limits, const PropertyRun* shared,

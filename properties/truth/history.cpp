@@ -246,7 +246,7 @@ Finding check(Subject& subject, const Case& c) {
   if (!c.calls.empty()) return check_sequence(subject, c);
   if (c.shift <= first_of_process) return check_first_call(subject, c);
   const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
-  Case other = with_positions(c, [](std::int64_t p) { return p; });
+  Case other = listed_positions(c);
   differences[which % std::size(differences)].apply(other);
   // A problem that the kernel refuses is replaced by a second state of the first problem.
   const Problem asked = make_problem(other, subject.oracle, SecondPositions::always_others);

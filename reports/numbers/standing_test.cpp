@@ -137,7 +137,7 @@ TEST(Hostile, NamesInFiguresAreInert) {
   EXPECT_EQ(text.find(heading), text.rfind(heading));
 }
 
-// The rows have the form that properties/observe/position_curve.cpp writes.
+// The rows have the form that properties/observe/curves.cpp writes.
 TEST(Trade, TakesTheErrorsThatRunsMeasure) {
   const Results results = sample_results();
   const auto figures = trade_figures(results, summarize(results), {});

@@ -1,4 +1,4 @@
-// How far kernels are from the truth, as a function of the position.
+// Curves for the report.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,6 +8,10 @@
 #include "reports/record/record.h"
 
 namespace ropewalk::properties {
+
+/// B(D) of the decay bound, of the reference and of each of `kernels`, for half_split and f32.
+std::vector<report::CurveRow> decay_curves(harness::OwnWorkers& workers, Oracle& oracle,
+                                           const std::vector<harness::KernelFacts>& kernels);
 
 /// Runs each of `kernels` at positions 0, 2^0, 2^1, ... 2^30, 2^31 - 1. The value is
 /// the largest error of a pair against the exact rotation, relative to |x|, whatever the kernel's

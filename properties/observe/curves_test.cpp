@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/observe/position_curve.h"
-#include "properties/search/verify.h"
+#include "properties/observe/curves.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -77,12 +76,6 @@ TEST(PositionCurve, SeesWhereAnErrorBegins) {
   const CurveRow exact = curve_of("mutant_position_clamped_exact");
   EXPECT_GT(error_at(exact, 4096), 0.5);
   EXPECT_GT(error_at(curve_of("mutant_position_in_bf16_exact"), 0x1p31 - 1), 0.5);
-}
-
-TEST(PositionCurve, LeavesOutWhoIsNotAsked) {
-  EXPECT_TRUE(curves_of({}).empty());
-  EXPECT_TRUE(curves_of({"no_such_kernel"}).empty());
-  EXPECT_EQ(curves_of({"plain", "phase"}).size(), 2u);
 }
 
 }  // namespace
