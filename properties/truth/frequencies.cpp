@@ -5,7 +5,7 @@
 //
 // Bound: that of agreement.
 //
-// Kills by itself: zero_frequency, frequency_at_most, frequencies_only
+// Kills by itself: zero_frequency, frequencies_only
 #include <vector>
 
 #include "properties/property.h"

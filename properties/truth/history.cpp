@@ -12,10 +12,10 @@
 // another or freed with it, and a count of calls. A problem of another pairing or data type counts
 // only if the kernel is right on it in a fresh process. Otherwise the error belongs to that form.
 //
-// Kills by itself: third_call, on_call_65536, one_state, second_state, release_drops
+// Kills by itself: third_call, on_call_65536, one_state, release_drops
 // Kills by itself: cache_by_first_16, position_of_call_6, grown_once, scale_of_zeros, row_kept_by
 // Kills by itself: backward_call_1, chosen_by_decode, frequencies_kept_by_three
-// Kills by itself: cache_by_last_8, leaves_what_is_done, state_made_at_first_call
+// Kills by itself: cache_by_last_8, state_made_at_first_call
 // Kills by itself: second_prompt_goes_on, counts_on_after_25, chosen_by_gaps
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 //
 // Bound: that of agreement.
 //
-// Kills by itself: one_position_off, half_position, far_, run_taken, wrong_in_reach
+// Kills by itself: one_position_off, half_position, far_, wrong_in_reach
 #include <algorithm>
 
 #include "properties/fixed_cases.h"

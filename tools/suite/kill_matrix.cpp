@@ -55,9 +55,9 @@ void KillMatrix::add(const VerdictRow& row) {
   if (rank(row.verdict) > rank(worst->second)) worst->second = row.verdict;
 }
 
-bool KillMatrix::killed(const Row& row) const {
-  return std::any_of(properties_.begin(), properties_.end(),
-                     [&](const std::string& p) { return fails(row, p); });
+std::ptrdiff_t KillMatrix::kills(const Row& row) const {
+  return std::count_if(properties_.begin(), properties_.end(),
+                       [&](const std::string& p) { return fails(row, p); });
 }
 
 bool KillMatrix::holds(const Row& row) const {
@@ -79,14 +79,9 @@ bool KillMatrix::complete() const {
 
 std::vector<std::string> KillMatrix::kills_of(const std::string& property, bool alone) const {
   std::vector<std::string> out;
-  for (const auto& verdict : verdicts_) {
-    const auto& kernel = verdict.first;
-    const auto& row = verdict.second;
-    if (!is_mutant(kernel) || !fails(row, property)) continue;
-    const bool others = std::any_of(properties_.begin(), properties_.end(),
-                                    [&](const auto& p) { return p != property && fails(row, p); });
-    if (!alone || !others) out.push_back(kernel);
-  }
+  for (const auto& [kernel, row] : verdicts_)
+    if (is_mutant(kernel) && fails(row, property) && (!alone || kills(row) == 1))
+      out.push_back(kernel);
   return out;
 }
 

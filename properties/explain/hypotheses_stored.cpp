@@ -3,14 +3,13 @@
 // have the bits that the rounding gives. Each would be one of several values by chance, so 30 of
 // them are no chance.
 // - Of all outputs, 95 % have these bits. A sum in another order differs from it at few ties.
-#include "properties/explain/roundings.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "harness/cases/stored.h"
+#include "properties/explain/hypotheses.h"
 #include "reference/bounds.h"
 
 namespace ropewalk::properties {

@@ -1,7 +1,5 @@
 // Shifts: the wrong outputs are right ones of another place. Where they belong is an observation
 // and not a cause, so it needs only enough bits to be no chance.
-#include "properties/explain/elsewhere.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include <utility>
 
 #include "properties/explain/facts.h"
+#include "properties/explain/hypotheses.h"
+#include "properties/explain/places.h"
 
 namespace ropewalk::properties {
 using namespace harness;
