@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "base/printable.h"
-#include "harness/process/given_plugin.h"
 #include "harness/worker/own_workers.h"
 
 namespace ropewalk::tools {
@@ -16,13 +15,6 @@ using namespace harness;
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_given(const WorkerOptions& given, const std::string& file) {
-  std::error_code error;
-  for (const std::string& plugin : given.plugins)
-    if (fs::equivalent(given_plugin(plugin).file, file, error)) return true;
-  return false;
-}
 
 std::vector<KernelFacts> kernels_of(const WorkerOptions& given, const std::string& plugin) {
   const auto listed = given.first_lists->find(plugin);
@@ -32,8 +24,8 @@ std::vector<KernelFacts> kernels_of(const WorkerOptions& given, const std::strin
   return kernels;
 }
 
-// Why the plugin cannot be taken; empty: it can. A given plugin that cannot be loaded is another
-// matter, of which the verb tells.
+// Why the plugin cannot be taken; empty: it can. Throws WorkerError for a given plugin that cannot
+// be loaded.
 std::string fault_of(const WorkerOptions& given, const std::string& file) {
   std::vector<KernelFacts> found;
   try {
@@ -41,34 +33,11 @@ std::string fault_of(const WorkerOptions& given, const std::string& file) {
   } catch (const WorkerError& e) {
     return e.what();
   }
-  for (const std::string& plugin : given.plugins) try {
-      for (const KernelFacts& other : kernels_of(given, plugin))
-        for (const KernelFacts& k : found)
-          if (k.name == other.name)
-            return fmt::format("plugin {}: a kernel named {} is in {} too", file, k.name, plugin);
-    } catch (const WorkerError&) {
-      continue;
-    }
-  return {};
-}
-
-bool worker_starts_without_plugins(const WorkerOptions& given) {
-  try {
-    Worker(with_plugin_alone(given, "")).kernels();
-    return true;
-  } catch (const WorkerError&) {
-    return false;
-  }
-}
-
-std::string look(const WorkerOptions& given, const std::string& name, const char* option) {
-  const std::string file = file_beside_command(name);
-  if (file.empty() || is_given(given, file)) return {};
-  const std::string fault = fault_of(given, file);
-  if (fault.empty()) return file;
-  if (!worker_starts_without_plugins(given)) return {};  // the verb tells of that
-  fmt::print(stderr, "ropewalk: SKIPPED: {} ({} leaves it out)\n", printable_start(fault, 1000),
-             option);
+  for (const std::string& plugin : given.plugins)
+    for (const KernelFacts& other : kernels_of(given, plugin))
+      for (const KernelFacts& k : found)
+        if (k.name == other.name)
+          return fmt::format("plugin {}: a kernel named {} is in {} too", file, k.name, plugin);
   return {};
 }
 
@@ -87,8 +56,13 @@ std::string file_beside_command(const std::string& name) {
 std::string found_plugin(const WorkerOptions& given, const std::string& name, const char* option) {
   static std::map<std::string, std::string> found;
   const auto [known, is_new] = found.try_emplace(name);
-  if (is_new) known->second = look(given, name, option);
-  return known->second;
+  if (!is_new) return known->second;
+  known->second = file_beside_command(name);
+  const std::string fault = known->second.empty() ? "" : fault_of(given, known->second);
+  if (fault.empty()) return known->second;
+  fmt::print(stderr, "ropewalk: SKIPPED: {} ({} leaves it out)\n", printable_start(fault, 1000),
+             option);
+  return known->second = {};
 }
 
 }  // namespace ropewalk::tools

@@ -1,6 +1,5 @@
 #include "tools/command/session.h"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <poll.h>
 #include <unistd.h>
@@ -165,8 +164,6 @@ void Progress::clear() {
 }
 
 namespace {
-bool goes_on_unread = false;
-
 // Whether standard output is a pipe, socket or terminal with its other end closed. A full disk is
 // not.
 bool reader_has_left() {
@@ -179,34 +176,17 @@ bool output_fails() {
 }
 }  // namespace
 
-void go_on_unread() {
-  goes_on_unread = true;
-  // Only printing between two calls of flush_output() can fail unseen, so the buffer holds it.
-  constexpr std::size_t room = std::size_t{1} << 20;
-  if (isatty(STDOUT_FILENO) == 0) std::setvbuf(stdout, nullptr, _IOFBF, room);
-}
-
 void flush_output() {
-  if (!output_fails()) return;
-  const int nowhere = goes_on_unread && reader_has_left() ? open("/dev/null", O_WRONLY) : -1;
-  if (nowhere >= 0) {
-    dup2(nowhere, STDOUT_FILENO);
-    close(nowhere);
-    std::clearerr(stdout);
-    if (!output_fails()) return;
-  }
-  throw std::runtime_error("standard output cannot be written");
+  if (output_fails()) throw std::runtime_error("standard output cannot be written");
 }
 
 OutputEnd output_end() {
   if (!output_fails()) return OutputEnd::written;
-  if (!reader_has_left()) return OutputEnd::lost;
-  return goes_on_unread ? OutputEnd::written : OutputEnd::reader_left;
+  return reader_has_left() ? OutputEnd::reader_left : OutputEnd::lost;
 }
 
-Recorder::Recorder(const RunIdentity& run, const std::string& folder, bool resumed,
-                   const char* name)
-    : has_result_(resumed), start_(std::chrono::steady_clock::now()) {
+Recorder::Recorder(const RunIdentity& run, const std::string& folder, const char* name)
+    : start_(std::chrono::steady_clock::now()) {
   if (folder.empty()) return;
   const RunRow row = run_row(run);  // made before the file, because it takes time
   std::error_code error;
@@ -214,7 +194,6 @@ Recorder::Recorder(const RunIdentity& run, const std::string& folder, bool resum
   is_new_ = !std::filesystem::exists(std::filesystem::symlink_status(file_, error));
   writer_ = std::make_unique<RecordWriter>(file_);
   bytes_before_ = std::filesystem::file_size(file_, error);
-  if (resumed) return;
   try {
     writer_->write(row);
   } catch (...) {

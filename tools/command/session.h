@@ -43,10 +43,6 @@ void require_properties(const JudgingOptions& options);
 /// output.
 void flush_output();
 
-/// From now on the run goes on if the reader of standard output leaves, since its results go to a
-/// file.
-void go_on_unread();
-
 enum class OutputEnd { written, reader_left, lost };
 /// The state of standard output when a verb is done.
 OutputEnd output_end();
@@ -66,14 +62,13 @@ class Progress {
 };
 
 /// Writes DIR/results.jsonl with a run row at its beginning and an end row at its end. The run row
-/// is written at once, so a run that is killed before its first result can be resumed. A run that
-/// is refused before its first result takes its row back, and leaves no file if there was none.
-/// Throws std::runtime_error if the file cannot be written.
+/// is written at once, so that a run that is killed before its first result tells its command. A
+/// run that is refused before its first result takes its row back, and leaves no file if there was
+/// none. Throws std::runtime_error if the file cannot be written.
 class Recorder {
  public:
-  /// An empty `folder` records nothing. `resumed`: the file holds the run row already.
-  Recorder(const RunIdentity& run, const std::string& folder, bool resumed = false,
-           const char* name = "results.jsonl");
+  /// An empty `folder` records nothing.
+  Recorder(const RunIdentity& run, const std::string& folder, const char* name = "results.jsonl");
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

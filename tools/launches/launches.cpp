@@ -60,7 +60,7 @@ Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
       entrants_(entrants_of(options)),
       workers_(workers_of(entrants_)),
       gate_(options, workloads_, workers_, progress_),
-      kept_(options, paired() ? options.out : "", false, "measured.jsonl") {
+      kept_(options, paired() ? options.out : "", "measured.jsonl") {
   if (!options.baseline.empty() && !gate_.knows(options.baseline))
     throw UsageError("--baseline: no kernel '" + options.baseline +
                      "' is timed here (ropewalk list shows them)");
