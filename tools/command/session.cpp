@@ -15,7 +15,6 @@
 #include "benchmarks/machine/environment.h"
 #include "harness/worker/own_workers.h"
 #include "reports/record/found_plugins.h"
-#include "tools/command/found_plugin.h"
 #include "tools/command/workload_choice.h"
 
 namespace ropewalk::tools {
@@ -34,6 +33,32 @@ std::string utc_now() {
 
 bool left_a_plugin_out = false;
 
+// The kernels of a plugin, as a worker with it alone lists them.
+std::vector<KernelFacts> kernels_of(const WorkerOptions& given, const std::string& plugin) {
+  const auto listed = given.first_lists->find(plugin);
+  if (listed != given.first_lists->end()) return listed->second;
+  std::vector<KernelFacts> kernels = Worker(with_plugin_alone(given, plugin)).kernels();
+  std::erase_if(kernels, [&](const KernelFacts& k) { return k.plugin != plugin; });
+  return kernels;
+}
+
+// Why the plugin cannot be taken; empty: it can. Throws WorkerError for a given plugin that cannot
+// be loaded.
+std::string fault_of(const WorkerOptions& given, const std::string& file) {
+  std::vector<KernelFacts> found;
+  try {
+    found = kernels_of(given, file);
+  } catch (const WorkerError& e) {
+    return e.what();
+  }
+  for (const std::string& plugin : given.plugins)
+    for (const KernelFacts& other : kernels_of(given, plugin))
+      for (const KernelFacts& k : found)
+        if (k.name == other.name)
+          return fmt::format("plugin {}: a kernel named {} is in {} too", file, k.name, plugin);
+  return {};
+}
+
 // The given plugins less those that cannot be loaded. One line tells of each of those. If no other
 // is left, the verb tells.
 std::vector<std::string> usable_plugins(const WorkerOptions& given) {
@@ -44,7 +69,7 @@ std::vector<std::string> usable_plugins(const WorkerOptions& given) {
   if (given.plugins.size() < 2) return usable = given.plugins;
   std::vector<std::string> faults;
   for (const std::string& plugin : given.plugins) try {
-      Worker(with_plugin_alone(given, plugin)).kernels();
+      kernels_of(given, plugin);
       usable.push_back(plugin);
     } catch (const WorkerError& e) {
       faults.emplace_back(e.what());
@@ -56,7 +81,33 @@ std::vector<std::string> usable_plugins(const WorkerOptions& given) {
   return usable;
 }
 
+// Takes a plugin that lies beside the command, or tells once why it cannot be taken and which
+// option leaves it out.
+void take_found(const char* name, const char* option, WorkerOptions& w) {
+  static std::map<std::string, std::string> found;
+  const auto [known, is_new] = found.try_emplace(name);
+  std::string& file = known->second;
+  if (is_new) file = file_beside_command(name);
+  const std::string fault = is_new && !file.empty() ? fault_of(w, file) : "";
+  if (!fault.empty()) {
+    fmt::print(stderr, "ropewalk: SKIPPED: {} ({} leaves it out)\n", printable_start(fault, 1000),
+               option);
+    file.clear();
+  }
+  if (!file.empty()) w.plugins.push_back(file);
+}
+
 }  // namespace
+
+std::string file_beside_command(const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(own_executable()).parent_path();
+  std::error_code error;
+  for (const std::filesystem::path& place : {folder, folder / ROPEWALK_PLUGIN_FOLDER}) {
+    const std::filesystem::path file = place / name;
+    if (std::filesystem::exists(file, error)) return file.lexically_normal().string();
+  }
+  return {};
+}
 
 RunRow run_row(const RunIdentity& run) {
   RunRow row;
@@ -85,13 +136,9 @@ WorkerOptions worker_options(const KernelChoice& choice) {
   w.tolerated = choice.tolerated;
   w.tolerated_plugins = choice.plugins;
   w.plugins = usable_plugins(w);
-  const auto take = [&](const char* name, const char* option) {
-    if (const std::string found = found_plugin(w, name, option); !found.empty())
-      w.plugins.push_back(found);
-  };
-  if (!choice.no_cuda) take(cuda_plugin, "--no-cuda");
+  if (!choice.no_cuda) take_found(cuda_plugin, "--no-cuda", w);
   if (choice.baselines)
-    for (const char* name : baseline_plugins) take(name, "--no-baselines");
+    for (const char* name : baseline_plugins) take_found(name, "--no-baselines", w);
   return w;
 }
 

@@ -20,8 +20,14 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Includes the plugins that lie beside the command, unless --no-cuda or --no-baselines
-/// (found_plugin.h). Leaves out plugins that cannot be loaded, with a line each, if others can.
+/// The path of a file in the folder of the command, or where `cmake --install` puts plugins; empty
+/// if there is none.
+std::string file_beside_command(const std::string& name);
+
+/// Includes the plugins that lie beside the command, unless --no-cuda or --no-baselines. One is
+/// SKIPPED, in a line on standard error, if its own worker does not load it, or if a given plugin
+/// has a kernel of the same name. Leaves out given plugins that cannot be loaded, with a line each,
+/// if others can.
 harness::WorkerOptions worker_options(const KernelChoice& choice);
 /// The exit code of a verb: 2 if a plugin was left out.
 int final_exit_code(int code);

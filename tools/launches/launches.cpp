@@ -15,7 +15,6 @@
 #include "reports/numbers/claims.h"
 #include "tools/command/claims_text.h"
 #include "tools/launches/board_rows.h"
-#include "tools/launches/row_groups.h"
 
 namespace ropewalk::tools {
 using namespace bench;
