@@ -107,19 +107,6 @@ TEST_F(Beside, IsSkippedInOneLineIfItEndsItsWorkerOrTakesANameOfTheTree) {
                        "a kernel named plain is there already, from the command itself"));
 }
 
-TEST_F(Beside, IsTakenOnceIfGivenByHandAsWell) {
-  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
-  fs::create_symlink(found, scratch() / "link.so");
-  fs::create_hard_link(found, scratch() / "same.so");
-  for (const char* given : {"bin/ropewalk_cuda.so", "./bin/../link.so", "same.so"}) {
-    const Result r = run("list --quiet --kernel 'beside_*' --plugin " + std::string(given));
-    EXPECT_EQ(r.code, 0) << given;
-    EXPECT_EQ(r.err, "") << given;
-    EXPECT_TRUE(contains(r.out, "plugin " + std::string(given) + "\n")) << r.out;
-    EXPECT_FALSE(contains(r.out, found.string())) << r.out;
-  }
-}
-
 TEST_F(Beside, GivesWayToAnotherFileWithItsKernels) {
   fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
   fs::copy_file(found, scratch() / "newer.so");
@@ -129,12 +116,6 @@ TEST_F(Beside, GivesWayToAnotherFileWithItsKernels) {
   const Result r = run("list --plugin /dev/null");
   EXPECT_EQ(r.code, 2);
   EXPECT_EQ(lines_in(r.err), 1) << r.err;
-}
-
-TEST_F(Beside, IsNotLookedForInTheFolderOfALink) {
-  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, scratch() / "ropewalk_cuda.so");
-  fs::create_symlink(bin / "ropewalk", scratch() / "ropewalk");
-  EXPECT_EQ(shell("'" + (scratch() / "ropewalk").string() + "' list --kernel 'beside_*'").code, 2);
 }
 
 TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {

@@ -34,7 +34,6 @@ int combine(int verified, int benched) {
 }  // namespace
 
 int run(const RunOptions& options) {
-  go_on_unread();
   const std::filesystem::path folder = options.out;
   require_workloads(options.bench);
   require_kernels(options.bench);  // the baselines among them
