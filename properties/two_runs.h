@@ -79,9 +79,9 @@ Law within_two_errors(
 /// The law of two runs that differ only in how the work was laid out or cut: same_bits, else the
 /// law above.
 Law the_same(const harness::Subject& subject, const harness::Case& c, const char* broken);
-/// Runs the second only if the first did not fail. Returns the failure, or what compare() finds.
-harness::Finding compare_two(const harness::Subject& subject, const Run& first,
-                             const std::function<Run()>& run_second, const Law& law);
+/// Returns the failure of a run, or what compare() finds.
+harness::Finding compare_two(const harness::Subject& subject, const Run& first, const Run& second,
+                             const Law& law);
 
 harness::PairValue output_at(const Run& run, std::size_t placement, const harness::HeadPlace& at,
                              std::int64_t pair);

@@ -119,8 +119,7 @@ Finding check_change(Subject& subject, const Case& c, const Law& law) {
   replace_pairs(changed, [&](int placement, const HeadPlace& at, std::int64_t pair) {
     return law.expected(input_pair(first.problem, placement, at, pair));
   });
-  return compare_two(
-      subject, first, [&] { return run(subject, std::move(changed)); }, law);
+  return compare_two(subject, first, run(subject, std::move(changed)), law);
 }
 
 Finding check_quarter_turn(Subject& subject, const Case& c) {
@@ -201,12 +200,10 @@ Finding check_power_of_two(Subject& subject, const Case& c) {
 }
 
 Finding check_negative_positions(Subject& subject, const Case& c) {
-  const auto run_back = [&] {
-    Case mirrored = with_positions(c, [](std::int64_t p) { return -p; });
-    mirrored.operation = reversed(c.operation);
-    return run(subject, mirrored);
-  };
-  return compare_two(subject, run(subject, listed_positions(c)), run_back,
+  Case mirrored = with_positions(c, [](std::int64_t p) { return -p; });
+  mirrored.operation = reversed(c.operation);
+  const Run there = run(subject, listed_positions(c)), back = run(subject, mirrored);
+  return compare_two(subject, there, back,
                      within_two_errors(subject, c, "position -m does not undo position m"));
 }
 

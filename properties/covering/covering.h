@@ -4,8 +4,7 @@
 // Rows are made one at a time, as in AETG (Cohen, Dalal, Fredman, Patton, IEEE TSE 23, 1997) and
 // PICT (Czerwonka, PNSQC 2006). So a caller can try each row, say what it learned, and go on. A row
 // is the best of some candidates. A candidate begins with a tuple that no row has yet, then takes
-// the level that meets the most such tuples, again and again. Tuples of factors with many levels
-// weigh more.
+// the level that meets the most such tuples, again and again.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -58,11 +58,7 @@ TupleSet::TupleSet(const Lanes& lanes, const Strength& strength)
   for (std::size_t depth = 1; depth <= length_; ++depth)
     stems = add_depth(stems, depth, next_factor);
   for (const std::int32_t position : stems) stem_lanes_.push_back(lane_at[index(position)]);
-  weight_logs_.assign(length_ == 0 ? 1 : stem_lanes_.size() / length_, 0);
-  for (std::size_t stem = 0; stem < weight_logs_.size(); ++stem)
-    for (const int lane : stem_lanes(stem))
-      weight_logs_[stem] += lanes.weight_logs[word_with(lane)];
-  bits_.assign(weight_logs_.size() * words_, 0);
+  bits_.assign((length_ == 0 ? 1 : stem_lanes_.size() / length_) * words_, 0);
 }
 
 // Appends each position of a later factor to each stem. A stem is one node of the depth before.

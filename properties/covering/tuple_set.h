@@ -18,7 +18,7 @@ class TupleSet {
 
   int t() const { return t_; }
   std::int64_t size() const { return size_; }
-  std::size_t stems() const { return weight_logs_.size(); }
+  std::size_t stems() const { return bits_.size() / words_; }
   /// The lanes of a stem, ascending.
   std::span<const int> stem_lanes(std::size_t stem) const {
     return std::span(stem_lanes_).subspan(stem * length_, length_);
@@ -27,8 +27,6 @@ class TupleSet {
   std::span<const std::uint64_t> completions(std::size_t stem) const {
     return std::span(bits_).subspan(stem * words_, words_);
   }
-  /// The logarithm of the product of the weights of its lanes.
-  unsigned weight_log(std::size_t stem) const { return weight_logs_[stem]; }
   /// The tuple of a stem and a lane, ascending.
   std::vector<int> tuple(std::size_t stem, int lane) const;
 
@@ -71,7 +69,6 @@ class TupleSet {
   /// By depth and node: what is added to a position to get the node of the next depth.
   std::vector<std::vector<std::int32_t>> bases_;
   std::vector<int> stem_lanes_;
-  std::vector<unsigned> weight_logs_;
   std::vector<std::uint64_t> bits_;
 };
 

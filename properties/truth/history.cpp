@@ -28,7 +28,6 @@
 #include "harness/judge/judge.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
-#include "properties/truth/first_calls.h"
 #include "properties/truth/sequences.h"
 #include "properties/two_runs.h"
 

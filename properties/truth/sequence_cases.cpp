@@ -5,7 +5,6 @@
 #include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
 #include "properties/fixed_cases.h"
-#include "properties/truth/first_calls.h"
 #include "properties/truth/sequences.h"
 #include "properties/two_runs.h"
 

@@ -1,13 +1,23 @@
+// What is written: all of the outputs, and copies of what is not rotated.
+//
+// Unwritten outputs: every element of every output row is written, and nothing else. The outputs
+// begin as poison, with another payload in each of two runs. An element that is still poison was
+// not written. Memory between and around the rows must still be poison, which every execution
+// checks.
+//
+// unwritten_outputs kills by itself: untouched_never_written, two_tensors_only
+//
 // Untouched dims: elements outside the rotated window, and tensors with rotate = 0, are copied bit
 // for bit, also NaN payloads and infinities. There is no bound: bits are equal or not.
 //
-// Kills by itself: whole_head, untouched, rotates_all, half_copies
+// untouched_dims kills by itself: whole_head, untouched, rotates_all, half_copies
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "harness/cases/checked.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
@@ -16,6 +26,53 @@
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
+
+// ---- unwritten_outputs
+
+std::int64_t written_elements(const Problem& p) {
+  std::int64_t count = 0;
+  for (const Buffer& b : p.buffers)
+    if (!b.holds_input) count += std::count(b.owned.begin(), b.owned.end(), 1);
+  return count;
+}
+
+Finding judge_unwritten_outputs(Subject&, const Problem& problem, const Execution& execution,
+                                const RowSample&) {
+  Finding f;
+  f.compared = std::ssize(execution.outputs) * written_elements(problem);
+  f.bound_unit = "elements";
+  if (execution.unwritten_elements > 0) {
+    f.margin = static_cast<double>(execution.unwritten_elements);
+    f.where = execution.unwritten;
+    f.reason = "output elements were never written";
+  }
+  return f;
+}
+
+Finding check_unwritten_outputs(Subject& subject, const Case& c) {
+  require(
+      std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return !t.in_place; }),
+      "unwritten_outputs: needs in_place=0, as an output that is an input has no poison");
+  const Run done = run(subject, c);
+  return done.failed() ? done.failure
+                       : judge_unwritten_outputs(subject, done.problem, done.execution, {});
+}
+
+const Registered unwritten_outputs({
+    .name = "unwritten_outputs",
+    .order = 240,
+    .claim = "every output element is written",
+    .applies = [](const Offer& offer) { return offer.out_of_place; },
+    .needs = "an output of its own",
+    .shape =
+        [](Case& c, const Offer&) {
+          for (TensorCase& t : c.tensors) t.in_place = false;
+        },
+    .check = check_unwritten_outputs,
+    .judge = judge_unwritten_outputs,
+});
+
+// ---- untouched_dims
 
 void compare_row(const Problem& p, const Outputs& outputs, std::uint32_t tensor, std::int64_t b,
                  std::int64_t t, std::int64_t h, Tally& tally) {
@@ -41,7 +98,7 @@ void compare_row(const Problem& p, const Outputs& outputs, std::uint32_t tensor,
   }
 }
 
-Finding check(Subject& subject, const Case& c) {
+Finding check_untouched_dims(Subject& subject, const Case& c) {
   const Run done = run(subject, c);
   return done.failed() ? done.failure : compare_untouched(done.problem, done.execution);
 }
@@ -50,13 +107,13 @@ bool partial(const HeadSize& size) {
   return size.rotary_dim < size.head_dim;
 }
 
-bool applies(const Offer& offer) {
+bool applies_untouched_dims(const Offer& offer) {
   return offer.any_size || offer.unrotated_tensor ||
          std::any_of(offer.sizes.begin(), offer.sizes.end(), partial);
 }
 
 // Makes sure that the case has elements that are not rotated.
-void shape(Case& c, const Offer& offer) {
+void shape_untouched_dims(Case& c, const Offer& offer) {
   for (const TensorCase& t : c.tensors)
     if (!t.rotate || t.head_dim > c.rotary_dim) return;
   const auto size = std::find_if(offer.sizes.begin(), offer.sizes.end(), partial);
@@ -71,7 +128,7 @@ void shape(Case& c, const Offer& offer) {
 }
 
 // No tensor is rotated: there is nothing but copies to make.
-std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+std::vector<Case> fixed_cases_untouched_dims(const Offer& offer, Profile) {
   std::vector<Case> cases;
   if (!offer.unrotated_tensor) return cases;
   Case c = offer.base;
@@ -97,11 +154,11 @@ const Registered untouched_dims({
     .name = "untouched_dims",
     .order = 230,
     .claim = "what is not rotated is copied bit for bit",
-    .applies = applies,
+    .applies = applies_untouched_dims,
     .needs = "dims or tensors that are not rotated",
-    .shape = shape,
-    .fixed_cases = fixed_cases,
-    .check = check,
+    .shape = shape_untouched_dims,
+    .fixed_cases = fixed_cases_untouched_dims,
+    .check = check_untouched_dims,
     .judge = [](Subject&, const Problem& problem, const Execution& execution,
                 const RowSample& sample) { return compare_untouched(problem, execution, sample); },
 });
@@ -120,4 +177,5 @@ Finding compare_untouched(const Problem& problem, const Execution& execution,
             compare_row(problem, outputs, i, b, t, h, tally);
   return tally.finding();
 }
+
 }  // namespace ropewalk::properties
