@@ -295,7 +295,6 @@ class DeviceCeilingCell final : public DeviceCell {
     row.role = Role::ceiling;
     row.bytes = ceiling_traffic_bytes(workload);
     row.working_set_bytes = ceiling_working_set_bytes(workload) * sets();
-    name();
   }
 
  private:
@@ -305,19 +304,16 @@ class DeviceCeilingCell final : public DeviceCell {
     if (!is_in_place(workload_)) all.push_back({memcpy_variant, 0, false});
     return all;
   }
-  void name() {
-    row.variant = variant_;
-    row.summary = is_in_place(workload_) ? "turns the signs over in the same number of bytes"
-                                         : "a copy of the same number of bytes";
-    if (!variant_.empty()) row.summary += "; the best of its variants in a trial: " + variant_;
-    note = variant_;
-  }
-
   void prepare_here() override {
     if (variant_.empty()) pick();
     for (const DeviceLoop& loop : loops())
       if (loop.name == variant_) loop_ = loop;
-    name();
+    row.variant = variant_;
+    row.summary =
+        fmt::format("{}; the best of its variants in a trial: {}",
+                    is_in_place(workload_) ? "turns the signs over in the same number of bytes"
+                                           : "a copy of the same number of bytes",
+                    variant_);
   }
   /// The variant with the smallest median over interleaved graphs.
   void pick() {

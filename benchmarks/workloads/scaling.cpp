@@ -27,15 +27,6 @@ std::vector<std::string_view> keys_of(const FrequencyRule& rule) {
   return out;
 }
 
-std::vector<std::string_view> rules_with(std::string_view key) {
-  std::vector<std::string_view> out;
-  for (const FrequencyRule* rule : all_frequency_rules()) {
-    const auto keys = keys_of(*rule);
-    if (std::find(keys.begin(), keys.end(), key) != keys.end()) out.push_back(rule->name);
-  }
-  return out;
-}
-
 std::string known_rope_types() {
   std::vector<std::string_view> types;
   for (const FrequencyRule* rule : all_frequency_rules())

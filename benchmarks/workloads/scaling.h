@@ -18,10 +18,8 @@ std::optional<ShapeFault> scaling_fault(const harness::Case& workload);
 /// Gives the workload the factor on cos and sin of its rule, if the rule can be computed.
 void take_rule_scale(harness::Case& workload);
 
-/// The keys of a rule's parameters, and the names of all rules with a parameter of this key. Both
-/// are for a workload file.
+/// The keys of a rule's parameters in a workload file.
 std::vector<std::string_view> keys_of(const FrequencyRule& rule);
-std::vector<std::string_view> rules_with(std::string_view key);
 
 /// The rope types of a config.json that are known, in words.
 std::string known_rope_types();

@@ -180,8 +180,7 @@ void refuse_foreign_keys(const TableEntry& entry, const FrequencyRule* rule) {
   for (const std::string_view key : scaling_keys()) {
     if (!entry.holds(key) || key == "scaling") continue;
     if (rule == nullptr) entry.fail(key, fmt::format("{} without scaling", key));
-    if (!has(keys_of(*rule), key))
-      entry.fail(key, fmt::format("{} is for {} alone", key, joined(rules_with(key))));
+    if (!has(keys_of(*rule), key)) entry.fail(key, fmt::format("{} has no {}", rule->name, key));
   }
 }
 

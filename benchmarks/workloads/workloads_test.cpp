@@ -244,7 +244,8 @@ TEST(Workloads, FrequenciesMayBeScaled) {
   expect_refused(entry + "scaling_factor = 4\n", "toy.toml:18: ", "without scaling");
   expect_refused(entry + "scaling = \"spiral\"\n", "toy.toml:18: ", "llama3");
   expect_refused(entry + "scaling = \"linear\"\n", "toy.toml:1: ", "'scaling_factor' is missing");
-  expect_refused(entry + linear + "low_freq_factor = 1\n", "toy.toml:20: ", "llama3 alone");
+  expect_refused(entry + linear + "low_freq_factor = 1\n",
+                 "toy.toml:20: ", "linear has no low_freq_factor");
   expect_refused(entry + "scaling = \"linear\"\nscaling_factor = 0\n", "toy.toml:19: ", "1 to 1e9");
   expect_refused(phases + "scaling = \"linear\"\n" + model_b, "toy.toml:14: phase",
                  "unknown key 'scaling'");
