@@ -1,6 +1,6 @@
 // A rule that is registered here alone is read from a workload file and from a config.json, and the
 // frequencies of the timed shape are the rule's.
-#include "benchmarks/workloads/scaling.h"
+#include "benchmarks/workloads/workload_shape.h"
 
 #include <gtest/gtest.h>
 

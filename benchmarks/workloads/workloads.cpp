@@ -8,7 +8,6 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "benchmarks/workloads/scaling.h"
 #include "benchmarks/workloads/toml_text.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
@@ -28,7 +27,6 @@ const Keys model_keys = {"model",      "source",          "pairing",         "dt
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 
 constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
-constexpr std::size_t text_bytes_max = 1000;
 
 bool has(const Keys& keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -74,8 +72,6 @@ class TableEntry {
     const auto value = need(key).value_exact<std::string>();
     if (!value) fail(key, fmt::format("{} must be a string", key));
     if (value->empty()) fail(key, fmt::format("{} must not be empty", key));
-    if (value->size() > text_bytes_max)
-      fail(key, fmt::format("{} is longer than {} bytes", key, text_bytes_max));
     const auto control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
     if (std::any_of(value->begin(), value->end(), control))
       fail(key, fmt::format("{} contains a control character", key));
