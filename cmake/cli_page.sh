@@ -12,15 +12,9 @@ fi
 cat <<'END'
 # The command line
 
-This page is generated from `ropewalk --help` and from each verb's `--help`. A test holds it to what
-the command prints. After a change of an option, this line makes the page anew:
-
-```sh
-cmake/cli_page.sh build/release/ropewalk > docs/cli.md
-```
-
-The [README](../README.md#the-command) says more about exit codes, and the [glossary](glossary.md)
-explains the words.
+What `ropewalk --help` and each verb's `--help` print; `cmake/cli_page.sh build/release/ropewalk >
+docs/cli.md` makes the page anew, and a test holds it. The [README](../README.md#the-command) has the
+exit codes, and the [glossary](glossary.md) explains the words.
 
 END
 "$ropewalk" --help | awk '
@@ -29,15 +23,6 @@ END
     if (!rows++) print "| verb | what it does |\n|---|---|"
     verb = $1; $1 = ""; sub(/^ /, "")
     print "| [`" verb "`](#ropewalk-" verb ") | " $0 " |"
-  }
-  /^Exit codes: / {
-    sub(/^Exit codes: /, ""); sub(/[.]$/, "")
-    count = split($0, codes, "; ")
-    print "\nExit codes:\n"
-    for (i = 1; i <= count; ++i) {
-      number = codes[i]; sub(/ .*/, "", number)
-      print "- **" number "**" substr(codes[i], length(number) + 1)
-    }
   }
   END { if (!rows) exit 1 }'
 

@@ -4,7 +4,6 @@ find_package(Threads REQUIRED)
 find_package(benchmark 1.7 REQUIRED)
 find_package(Boost 1.74 REQUIRED CONFIG)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
-find_package(rapidcheck REQUIRED)  # ships no version file
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(tomlplusplus 3.3 REQUIRED)
@@ -16,16 +15,14 @@ include(GoogleTest)
 # These packages ship no CMake config.
 find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)
 add_library(mustache::mustache INTERFACE IMPORTED)
-set_target_properties(mustache::mustache PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${MUSTACHE_INCLUDE_DIR})
+target_include_directories(mustache::mustache INTERFACE ${MUSTACHE_INCLUDE_DIR})
 
 find_path(MPFR_INCLUDE_DIR mpfr.h REQUIRED)
 find_library(MPFR_LIBRARY mpfr REQUIRED)
 find_library(GMP_LIBRARY gmp REQUIRED)
 add_library(mpfr::mpfr INTERFACE IMPORTED)
-set_target_properties(mpfr::mpfr PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${MPFR_INCLUDE_DIR}
-  INTERFACE_LINK_LIBRARIES "${MPFR_LIBRARY};${GMP_LIBRARY}")
+target_include_directories(mpfr::mpfr INTERFACE ${MPFR_INCLUDE_DIR})
+target_link_libraries(mpfr::mpfr INTERFACE ${MPFR_LIBRARY} ${GMP_LIBRARY})
 
 # The headers that nearly every file includes.
 add_library(ropewalk_precompiled_headers OBJECT ${PROJECT_BINARY_DIR}/empty.cpp)

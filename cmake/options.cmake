@@ -11,7 +11,6 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(ROPEWALK_WERROR "treat warnings as errors (developers' presets)" OFF)
-option(ROPEWALK_CLANG_TIDY "run clang-tidy while building" OFF)
 set(ROPEWALK_SANITIZE "" CACHE STRING "value of -fsanitize=, e.g. address,undefined")
 
 # -ffp-contract=off: the compiler fuses no multiplication and addition on its own.
@@ -30,7 +29,7 @@ endif()
 add_library(ropewalk_options INTERFACE)
 target_link_libraries(ropewalk_options INTERFACE ropewalk_warnings)
 target_include_directories(ropewalk_options INTERFACE ${PROJECT_SOURCE_DIR})
-# RapidCheck's macros write down __FILE__: what is installed names no folder of the build.
+# Macros may write down __FILE__: what is installed names no folder of the build.
 target_compile_options(ropewalk_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(ROPEWALK_SANITIZE)
   target_compile_options(ropewalk_options INTERFACE
@@ -50,25 +49,20 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-if(ROPEWALK_CLANG_TIDY)
-  find_program(CLANG_TIDY clang-tidy REQUIRED)
-  set(CMAKE_CXX_CLANG_TIDY ${CLANG_TIDY} --quiet)
-endif()
-
 # Lists the .cpp files of some folders: sources, or with TESTS the tests. New files are found at the
 # next build.
 function(ropewalk_sources out)
   cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "" "IN")
+  list(TRANSFORM arg_IN REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cpp")
   set(sources "")
-  foreach(room IN LISTS arg_IN)
-    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*.cpp)
-    list(APPEND sources ${found})
-  endforeach()
-  if(arg_TESTS)
-    list(FILTER sources INCLUDE REGEX "_test\\.cpp$")
-  else()
-    list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  if(arg_IN)
+    file(GLOB sources CONFIGURE_DEPENDS ${arg_IN})
   endif()
+  set(mode EXCLUDE)
+  if(arg_TESTS)
+    set(mode INCLUDE)
+  endif()
+  list(FILTER sources ${mode} REGEX "_test\\.cpp$")
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
@@ -87,6 +81,15 @@ function(ropewalk_library name)
   target_link_libraries(${name}
     PUBLIC ropewalk_options ${arg_PUBLIC} PRIVATE fmt::fmt ${arg_PRIVATE})
   target_precompile_headers(${name} REUSE_FROM ropewalk_precompiled_headers)
+endfunction()
+
+# ropewalk_module(<name> source [macros...]): a plugin for tests.
+function(ropewalk_module name source)
+  add_library(${name} MODULE ${source})
+  target_link_libraries(${name} PRIVATE ropewalk_options)
+  target_compile_definitions(${name} PRIVATE ${ARGN})
+  set_target_properties(${name} PROPERTIES PREFIX ""
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/testing)
 endfunction()
 
 # ropewalk_limits(<tests>... LABEL label): no test waits for ever. What starts a judge for each

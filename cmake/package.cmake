@@ -22,8 +22,3 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/package_tools.cmake)
 include(CPack)
-
-add_test(NAME package_needs_its_tools COMMAND ${CMAKE_COMMAND} -E env PATH=/nonexistent
-  ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/cmake/package_tools.cmake)
-set_tests_properties(package_needs_its_tools PROPERTIES LABELS unit
-  PASS_REGULAR_EXPRESSION "no-install-recommends dpkg-dev file")

@@ -1,8 +1,23 @@
-// The messages between a parent and its worker: docs/worker-protocol.md, version 9.
+// What a parent and its worker say to each other. Kernels, plugins included, run in the worker, a
+// process of its own: `ropewalk worker --cpu-features LIST [--plugin FILE]... [--device cuda]`, or
+// the program that ROPEWALK_WORKER in the environment names, as an emulator's wrapper. The parent
+// makes the cases, keeps the oracle and compares. It never loads a plugin, not even to list it.
 //
-// One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply. One memfd
-// (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers. All
-// structs are plain data of fixed layout, so a worker can be written in another language.
+// The worker's descriptors: 0 is /dev/null; 1 and 2 are memfds that keep what kernels print; 3 is
+// one end of a SOCK_SEQPACKET socket, which carries Request and Reply; 4 is a memfd with everything
+// large: a control page, a call descriptor, then the buffers. It cannot shrink, so that reading it
+// cannot fault. Each worker has its own.
+//
+// The parent never has two requests under way. It takes only packets of the exact size and version,
+// cuts texts at their field, and shows them as one escaped line. It reads Control only to word a
+// message, to choose a time limit (time_limits.h), and to ask how long the worker ran. Inputs and
+// expected values are in its own memory, and outputs are copied out of the shared memory once. So
+// no accident of a kernel ends or misleads it; a kernel may forge an answer on purpose
+// (SECURITY.md).
+//
+// What is seen: a signal, an exit, a closed socket or a foreign packet is a CRASH; a passed limit
+// is a HANG; a grown memfd or a failed step is a FAIL. Trouble in the first load is no verdict: one
+// line names the plugin, exit code 2.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -18,9 +33,7 @@ inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 /// The exit code of a worker that cannot send its answer.
 inline constexpr int exit_unheard = 86;
 
-/// The text of `time` comes in packets of this many bytes. The last packet may be smaller.
-inline constexpr std::size_t text_packet_bytes = 1 << 15;
-/// The longest text of `time`, in bytes. Lines of a results file have the same limit.
+/// The longest text that answers `time`, in bytes. Lines of a results file have the same limit.
 inline constexpr std::size_t timed_text_most = std::size_t{16} << 20;
 
 /// Byte offsets in the memfd.
@@ -30,9 +43,8 @@ enum class Command : std::uint32_t {
   hello = 1,  ///< answered once the plugins are loaded: Reply.kernels, or status failed
   list = 2,   ///< asks about Request.kernel; answered by KernelEntry
   call = 3,   ///< runs Request.steps of the CallDescriptor at call_offset with Request.kernel
-  /// The board follows, a text of Request.text_bytes. Answered by TimedRow, then Reply.
+  /// The board is a text of Request.text_bytes at buffers_offset. Answered by TimedRow, then Reply.
   time = 4,
-  quit = 5,
 };
 
 /// Steps of a call, in this order. A call with `prepare` begins a new state, and `release` ends the
@@ -55,12 +67,11 @@ enum Step : std::uint32_t {
 
 struct Request {
   std::uint32_t version = protocol::version;
-  Command command = Command::quit;
+  Command command = Command::hello;
   std::uint32_t kernel = 0;      ///< for list and call: the kernel's index
   std::uint32_t steps = 0;       ///< for call: values of Step, or-ed
   std::uint64_t text_bytes = 0;  ///< for time: the length of the board
 };
-static_assert(sizeof(Request) == 24);
 
 /// The first fields of every packet that a worker sends.
 struct AnswerHead {
@@ -84,7 +95,6 @@ struct Conduct {
   std::int64_t mapped_bytes;  ///< by which the mapped memory grew
   char text[224];             ///< what is unclean, in words
 };
-static_assert(sizeof(Conduct) == 256);
 
 struct Reply {
   std::uint32_t version = protocol::version;
@@ -96,7 +106,6 @@ struct Reply {
   char text[484] = {};
   Conduct conduct{};  ///< for call
 };
-static_assert(sizeof(Reply) == 768);
 
 /// One kernel of the worker. Strings are cut to fit and end with 0.
 struct KernelEntry {
@@ -107,12 +116,11 @@ struct KernelEntry {
   /// the device that the worker opened for it, or the interpreter that runs it; else empty
   char device[128];
   std::int32_t memory, angle_contract;
-  std::uint32_t flags, extensions;
+  std::uint32_t flags;
   double error_bound;
   std::uint32_t exceptions, reads_past;  ///< exceptions: those tolerated included
-  std::uint32_t tolerated, reserved;     ///< tolerated: exceptions that the kernel does not declare
+  std::uint32_t tolerated;               ///< exceptions that the kernel does not declare
 };
-static_assert(sizeof(KernelEntry) == 1200);
 
 /// The content of a TimedRow.
 enum class Timed : std::uint32_t {
@@ -126,10 +134,8 @@ enum class Timed : std::uint32_t {
 struct TimedRow {
   std::uint32_t version, bytes;  ///< bytes: length of the text from here to its end
   std::uint32_t kind;            ///< Timed
-  std::uint32_t reserved;
   char text[32768];
 };
-static_assert(sizeof(TimedRow) == 32784);
 
 /// The place of a buffer. `mapped_bytes` (whole pages) at `file_offset` are mapped between two
 /// guards that cannot be touched. The pointer lies `at` bytes behind the first mapped byte. Regions
@@ -141,7 +147,6 @@ struct Region {
 };
 
 struct CallDescriptor {
-  std::uint32_t struct_size, version;
   std::uint32_t workspace_at_end;  ///< the workspace ends at (1) or begins at (0) a forbidden page
   std::uint32_t state;             ///< which of the `most_states` states that may be alive at once
   rope_problem problem;            ///< pointers are ignored
@@ -152,7 +157,6 @@ struct CallDescriptor {
   std::uint32_t callers;  ///< step_repeat: number of descriptors, this one included
   std::uint32_t rounds;   ///< step_repeat: calls wanted of each caller; time may end it earlier
   std::uint32_t growth;   ///< Growth of the structs that the entries are shown
-  std::uint32_t reserved;
 };
 inline constexpr std::uint32_t most_states = 32, most_callers = 4;
 

@@ -6,7 +6,6 @@
 
 #include "harness/cases/case.h"
 #include "harness/judge/offer.h"
-#include "harness/judge/offer_cases.h"
 #include "properties/property.h"
 
 namespace ropewalk::properties {

@@ -23,11 +23,8 @@ ShiftedRuns run_shifted(Subject& subject, Problem problem) {
   out.here = run(subject, std::move(problem));
   out.failure = out.here.failure;
   if (out.here.failed()) return out;
-  Problem moved =
-      make_problem(with_positions(c, [&](std::int64_t p) { return p + c.shift; }), subject.oracle);
-  copy_heads(out.here.problem, moved, [](const HeadPlace& at) { return at; });
-  if (out.here.problem.other_positions == out.here.problem.positions) keep_positions(moved);
-  out.there = run(subject, std::move(moved));
+  out.there =
+      run_part(subject, out.here, {with_positions(c, [&](std::int64_t p) { return p + c.shift; })});
   out.failure = out.there.failure;
   if (out.there.failed()) return out;
   out.angle = std::max(angle_error(out.here.problem), angle_error(out.there.problem));

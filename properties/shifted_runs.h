@@ -43,7 +43,7 @@ struct Dot {
 Dot dot(const harness::Subject& subject, const Run& run, const DotPlace& at);
 
 /// The bound on the change of a dot product by the shift, for heads of these two tensors.
-/// relative_position.cpp derives it.
+/// shifted_laws.cpp derives it.
 class ShiftBound {
  public:
   ShiftBound(const harness::Subject& subject, const ShiftedRuns& runs, std::uint32_t q,

@@ -7,8 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "harness/cases/layouts.h"
-
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
@@ -125,38 +123,28 @@ Run run_like(Subject& subject, const Problem& problem, Call like) {
   return out;
 }
 
-Run run_changed(Subject& subject, const Run& first,
-                const std::function<PairValue(const PairValue&)>& change) {
-  Problem problem = first.problem;
-  replace_pairs(problem, [&](int placement, const HeadPlace& at, std::int64_t pair) {
-    return change(input_pair(first.problem, placement, at, pair));
-  });
-  return run(subject, std::move(problem));
-}
-
-HeadSource source_of(const CasePart& part) {
-  return [part](HeadPlace at) {
-    at.b += part.first_row;
-    at.t += part.first_token;
-    return at;
-  };
-}
-
-Run run_part(Subject& subject, const Run& whole, const CasePart& part) {
-  const Case& c = whole.problem.source;
-  Case alone = with_positions(c, [](std::int64_t p) { return p; });
+Part part_of(const Case& c, CaseRange rows, CaseRange tokens) {
+  Part out{listed_positions(c), [=](HeadPlace at) {
+             at.b += rows.first;
+             at.t += tokens.first;
+             return at;
+           }};
   std::vector<std::int64_t> kept;
-  for (std::int64_t b = part.first_row; b < part.first_row + part.rows; ++b)
-    for (std::int64_t t = part.first_token; t < part.first_token + part.tokens; ++t)
-      kept.push_back(alone.positions[static_cast<std::size_t>(b * c.tokens + t)]);
-  alone.positions = kept;
-  // the part's values are copied from the whole
-  for (TensorCase& t : alone.tensors) t.values.clear();
-  alone.batch = part.rows;
-  alone.tokens = part.tokens;
-  Problem problem = make_problem(alone, subject.oracle);
-  copy_heads(whole.problem, problem, source_of(part));
-  keep_positions(problem);
+  for (std::int64_t b = rows.first; b < rows.end; ++b)
+    for (std::int64_t t = tokens.first; t < tokens.end; ++t)
+      kept.push_back(out.alone.positions[static_cast<std::size_t>(b * c.tokens + t)]);
+  out.alone.positions = kept;
+  for (TensorCase& t : out.alone.tensors) t.values.clear();  // they are copied from the whole
+  out.alone.batch = rows.end - rows.first;
+  out.alone.tokens = tokens.end - tokens.first;
+  return out;
+}
+
+Run run_part(Subject& subject, const Run& whole, const Part& part) {
+  Problem problem = make_problem(part.alone, subject.oracle);
+  copy_heads(
+      whole.problem, problem, part.source ? part.source : [](const HeadPlace& at) { return at; });
+  if (whole.problem.other_positions == whole.problem.positions) keep_positions(problem);
   return run(subject, std::move(problem));
 }
 
@@ -168,13 +156,6 @@ Finding worse_of(const Finding& a, const Finding& b) {
   Finding worst = a.compared == 0 || !(b.margin <= a.margin) ? b : a;
   worst.compared = a.compared + b.compared;
   return worst;
-}
-
-Finding not_for_this_case(const char* why) {
-  Finding f;
-  f.kind = Finding::Kind::unsupported;
-  f.reason = why;
-  return f;
 }
 
 double relative_error_of_one_call(const Subject& subject, const Case& c, std::uint32_t tensor) {
@@ -243,18 +224,16 @@ Law within_two_errors(const Subject& subject, const Case& c, const char* broken,
           }};
 }
 
-Finding compare_two(const Subject& subject, const Run& first,
-                    const std::function<Run()>& run_second, const Law& law) {
+Finding compare_two(const Subject& subject, const Run& first, const Run& second, const Law& law) {
   if (first.failed()) return first.failure;
-  const Run second = run_second();
   if (second.failed()) return second.failure;
   Tally tally;
   compare(subject, first, second, law, tally);
   return tally.finding();
 }
 
-Law the_same(const Subject& subject, const Case& c, const char* broken, const HeadSource& source) {
-  Law law = within_two_errors(subject, c, broken, source);
+Law the_same(const Subject& subject, const Case& c, const char* broken) {
+  Law law = within_two_errors(subject, c, broken);
   law.same_bits = true;
   return law;
 }
@@ -287,10 +266,8 @@ Case with_positions(const Case& c, const std::function<std::int64_t(std::int64_t
   return out;
 }
 
-Case contiguous_case(const Case& c) {
-  Case out = with_positions(c, [](std::int64_t p) { return p; });
-  lay_plainly(out);
-  return out;
+Case listed_positions(const Case& c) {
+  return with_positions(c, [](std::int64_t p) { return p; });
 }
 
 }  // namespace ropewalk::properties

@@ -21,28 +21,24 @@ Run run(harness::Subject& subject, const harness::Case& c);
 /// Makes the same two calls with one state, with the lead and growth of `like`.
 Run run_like(harness::Subject& subject, const harness::Problem& problem, harness::Call like);
 
-/// Runs the first run's problem again, with every pair of its inputs changed.
-Run run_changed(harness::Subject& subject, const Run& first,
-                const std::function<harness::PairValue(const harness::PairValue&)>& change);
-
-/// A part of a case: some of its batch rows, and some of its tokens.
-struct CasePart {
-  std::int64_t first_row, rows, first_token, tokens;
+/// Another case, each of whose heads has the input of a head of a case that ran.
+struct Part {
+  harness::Case alone;
+  harness::HeadSource source = nullptr;  ///< NULL: of the head at the same place
 };
-/// Where a head of a part lies in the whole.
-harness::HeadSource source_of(const CasePart& part);
-/// Runs a part of the first run's problem alone, with the same inputs. Both placements of the part
-/// have the positions of the first; the whole must have them too (keep_positions).
-Run run_part(harness::Subject& subject, const Run& whole, const CasePart& part);
+/// Some batch rows and tokens of a case: those from `first` on, before `end`.
+struct CaseRange {
+  std::int64_t first, end;
+};
+Part part_of(const harness::Case& c, CaseRange rows, CaseRange tokens);
+/// Runs a part. Where both placements of the whole have equal positions, those of the part do too.
+Run run_part(harness::Subject& subject, const Run& whole, const Part& part);
 
 /// True if the finding refutes its claim.
 bool fails(const harness::Finding& f);
 
 /// The finding with the larger margin, with the comparisons of both.
 harness::Finding worse_of(const harness::Finding& a, const harness::Finding& b);
-
-/// The finding for a case that tells nothing. Another case is generated in its place.
-harness::Finding not_for_this_case(const char* why);
 
 /// How far a pair of length rho may lie from R^ x before it is stored. R^ is the rotation that the
 /// kernel uses at that position. A table gives R^, so only the product errs. A kernel with its own
@@ -82,11 +78,10 @@ Law within_two_errors(
     const std::function<harness::PairValue(const harness::PairValue&)>& expected = nullptr);
 /// The law of two runs that differ only in how the work was laid out or cut: same_bits, else the
 /// law above.
-Law the_same(const harness::Subject& subject, const harness::Case& c, const char* broken,
-             const harness::HeadSource& source = nullptr);
-/// Runs the second only if the first did not fail. Returns the failure, or what compare() finds.
-harness::Finding compare_two(const harness::Subject& subject, const Run& first,
-                             const std::function<Run()>& run_second, const Law& law);
+Law the_same(const harness::Subject& subject, const harness::Case& c, const char* broken);
+/// Returns the failure of a run, or what compare() finds.
+harness::Finding compare_two(const harness::Subject& subject, const Run& first, const Run& second,
+                             const Law& law);
 
 harness::PairValue output_at(const Run& run, std::size_t placement, const harness::HeadPlace& at,
                              std::int64_t pair);
@@ -108,8 +103,7 @@ void keep_room_for_shift(harness::Case& c);
 /// The case with its positions written out, so that they can be changed.
 harness::Case with_positions(const harness::Case& c,
                              const std::function<std::int64_t(std::int64_t)>& changed);
-
-/// The case in the simplest layout: contiguous everywhere, each tensor in a buffer of its own.
-harness::Case contiguous_case(const harness::Case& c);
+/// The same with its own positions.
+harness::Case listed_positions(const harness::Case& c);
 
 }  // namespace ropewalk::properties

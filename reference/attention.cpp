@@ -59,13 +59,6 @@ Numbers linear_numerator(const Numbers& dots, const Values& values) {
   return out;
 }
 
-DoubleDouble linear_denominator(const Numbers& q, const std::vector<Numbers>& keys) {
-  DoubleDouble sum;
-  for (const Numbers& k : keys)
-    for (std::size_t i = 0; i < q.size(); ++i) sum = sum + q[i] * k[i];
-  return sum;
-}
-
 void LinearState::add(const Numbers& k, const Numbers& v) {
   state_.resize(k.size(), Numbers(v.size()));
   for (std::size_t i = 0; i < k.size(); ++i)

@@ -26,9 +26,6 @@ std::optional<Numbers> softmax_attention(const Numbers& logits, const Values& va
 /// rotated vectors. Without tokens it is empty.
 Numbers linear_numerator(const Numbers& dots, const Values& values);
 
-/// The denominator of eq. 19, the sum of phi(q).phi(k_n): vectors before the rotation.
-DoubleDouble linear_denominator(const Numbers& q, const std::vector<Numbers>& keys);
-
 /// The same numerator in recurrent form. The state S is the sum of k_n v_n^T over the tokens so
 /// far, and q reads q^T S from it. Each entry of S is a running sum, so its rounding grows with the
 /// number of tokens: off by at most (tokens + 1) 2^-101 of the sum of |k_n||v_n|.

@@ -1,4 +1,4 @@
-// The decay bound of RoFormer section 3.4.3, by Abel summation.
+// The decay bound of RoFormer section 3.4.3, by Abel summation (properties/algebra/decay.cpp).
 //
 // n = rotary_dim / 2, h_i = q_i conj(k_i), h_n = 0, S_j = sum_{i<j} e^(i D theta_i), D = m - n_pos:
 //   sum h_i e^(i D theta_i) = - sum_{i<n} S_(i+1) (h_(i+1) - h_i), so
@@ -19,13 +19,5 @@ std::vector<std::complex<double>> prefix_sums(Oracle& oracle, const std::vector<
 
 /// B(D) = (1/n) sum_j |S_j|, the curve of the paper's figure 2.
 double mean_prefix_magnitude(const std::vector<std::complex<double>>& sums);
-
-/// The right-hand side of the bound for h_0 .. h_(n-1).
-double decay_bound(const std::vector<std::complex<double>>& h,
-                   const std::vector<std::complex<double>>& sums);
-
-/// The Abel-summed left-hand side, - sum S_(i+1) (h_(i+1) - h_i).
-std::complex<double> abel_sum(const std::vector<std::complex<double>>& h,
-                              const std::vector<std::complex<double>>& sums);
 
 }  // namespace ropewalk

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <random>
 
-#include "base/fingerprint.h"
 #include "reference/frequencies.h"
 
 namespace ropewalk {
@@ -68,11 +67,7 @@ TEST(DoubleRotations, AnF32AngleIsThatOfTheRoundedProduct) {
   EXPECT_NEAR(rotations.exact(-77, 1).im.hi, -std::sin(double{angle}), 0x1p-52);
 }
 
-TEST(Fingerprint, IsFnv1aAndSeesOneBit) {
-  Fingerprint empty, a;
-  EXPECT_EQ(empty.text(), "fnv1a128:6c62272e07bb014262b821756295c58d");
-  a.add("a", 1);  // the published value
-  EXPECT_EQ(a.text(), "fnv1a128:d228cb696f1a8caf78912b704e4a8964");
+TEST(DoubleRotations, TheirFingerprintSeesOneBit) {
   DoubleRotations one({1.0}, false), same({1.0}, false), other({std::nextafter(1.0, 2)}, false);
   EXPECT_EQ(one.fingerprint(), same.fingerprint());
   EXPECT_NE(one.fingerprint(), other.fingerprint());

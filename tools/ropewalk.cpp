@@ -17,7 +17,6 @@
 
 #include "base/printable.h"
 #include "base/system/memory_limits.h"
-#include "tools/command/found_plugin.h"
 #include "tools/command/lock.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"

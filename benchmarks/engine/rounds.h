@@ -21,8 +21,8 @@ std::vector<std::vector<int>> williams_design(int count);
 std::vector<std::vector<int>> round_orders(int count, std::int64_t rounds, std::uint64_t seed);
 
 /// Finds contestants whose first rounds took longer than the later ones, while the others' did not,
-/// and notes that in their rows and in call_s (docs/decisions/0049). Returns whether there are any:
-/// then the rounds tell two things.
+/// and notes that in their rows and in call_s (METHODOLOGY.md, "Settled"). Returns whether there
+/// are any: then the rounds tell two things.
 bool note_late_ones(std::vector<Entrant>& entrants);
 
 }  // namespace ropewalk::bench

@@ -358,42 +358,5 @@ TEST(CaseText, WhatCannotBeReadIsNamed) {
   EXPECT_NE(refusal(values + " calls=1000").find("a million listed values"), std::string::npos);
 }
 
-// Any bytes give a case or BadCase, and nothing else.
-TEST(CaseText, DamagedLinesParseOrAreRefused) {
-  FieldDraw draw(7);
-  int parsed = 0, refused = 0;
-  std::string line;
-  for (int n = 0; n < 20'000; ++n) {
-    if (n % 10 == 0) line = to_text(n % 20 == 0 ? draw.any_sequence() : draw.any_case());
-    std::string damaged = line;
-    for (auto edits = 1 + draw.below(3); edits > 0 && !damaged.empty(); --edits) {
-      const std::size_t at = draw.below(damaged.size());
-      switch (draw.below(4)) {
-        case 0:
-          damaged[at] = static_cast<char>(draw.below(256));
-          break;
-        case 1:
-          damaged.erase(at, 1 + draw.below(20));
-          break;
-        case 2:
-          damaged.insert(at, 1, static_cast<char>(draw.below(256)));
-          break;
-        default:
-          damaged.insert(at, damaged.substr(draw.below(damaged.size()), draw.below(20)));
-      }
-    }
-    try {
-      const Case c = case_from_text(damaged);
-      ++parsed;
-      ASSERT_EQ(to_text(case_from_text(to_text(c))), to_text(c)) << damaged;
-    } catch (const BadCase& error) {
-      ++refused;
-      ASSERT_TRUE(one_line(error.what())) << damaged;
-    }
-  }
-  EXPECT_GT(parsed, 300);
-  EXPECT_GT(refused, 1'000);
-}
-
 }  // namespace
 }  // namespace ropewalk::harness

@@ -8,6 +8,7 @@
 
 #include "harness/device/cuda_driver.h"
 #include "harness/device/device_health.h"
+#include "harness/process/loaded_kernels.h"
 
 namespace ropewalk::harness {
 
@@ -74,5 +75,9 @@ class Device {
   DeviceHealth health_;
   std::atomic<bool> lost_{false};  // any thread may meet the error
 };
+
+/// Opens the device if a kernel needs one, else returns NULL. Sets what each such kernel cannot run
+/// for, or clears it.
+std::unique_ptr<Device> open_device_for(std::vector<LoadedKernel>& kernels);
 
 }  // namespace ropewalk::harness

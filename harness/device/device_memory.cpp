@@ -195,8 +195,6 @@ Workspace DeviceMemory::workspace(std::size_t bytes, bool at_end) {
   Workspace w;
   w.bytes = bytes;
   if (bytes == 0) return w;
-  if (bytes > largest_workspace_bytes)
-    throw StepFailed{Status::skipped, fmt::format("workspace of {} bytes is above 1 GiB", bytes)};
   Block block;
   block.name = "the workspace";
   block.bytes = bytes;
@@ -211,11 +209,6 @@ Workspace DeviceMemory::workspace(std::size_t bytes, bool at_end) {
   control_.mapped[workspace_region] = {block.data(), bytes};
   blocks_.push_back(std::move(block));
   return w;
-}
-
-void DeviceMemory::keep_what_is_left(const Workspace& workspace) {
-  constexpr std::size_t most = std::size_t{1} << 20;
-  left_in_workspace_ = copy(workspace.address, std::min(workspace.bytes, most));
 }
 
 DeviceMemory::Bytes DeviceMemory::copy(const std::byte* at, std::size_t bytes) {

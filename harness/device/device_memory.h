@@ -42,8 +42,6 @@ class DeviceMemory final : public CallMemory {
   rope_operands operands(const Workspace& workspace, std::uint32_t caller) override;
   WritableMemory writable(const protocol::CallDescriptor& call) override;
   Workspace workspace(std::size_t bytes, bool at_end) override;
-  void keep_what_is_left(const Workspace& workspace) override;
-  void forget_what_is_left() override { left_in_workspace_.clear(); }
   void begin_apply(const rope_operands& o, bool as_graph) override;
   void launch(const rope_operands& o) override;
   std::string why_apply_failed() override;
@@ -112,7 +110,6 @@ class DeviceMemory final : public CallMemory {
   std::byte* addresses_[protocol::region_count] = {};
   cuda::StreamHandle streams_[protocol::most_callers] = {};
   cuda::StreamHandle captured_ = nullptr;  ///< the stream whose work is being captured
-  std::vector<std::byte> left_in_workspace_;
   KeptMemory kept_;
 };
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "harness/cases/poison.h"
-#include "harness/judge/widen.h"
+#include "harness/cases/stored.h"
 #include "harness/process/guarded_mapping.h"
 
 namespace ropewalk::harness {
@@ -20,6 +20,23 @@ std::size_t row_of(std::int64_t position) {
 // The largest multiple of 64 from which `used` bytes fit before the end of the region's pages.
 std::uint64_t lead_at_end(const Region& region, std::uint64_t used) {
   return (region.mapped_bytes - used) / cache_line * cache_line;
+}
+
+// Fills `to` with as many 16-bit elements as floats, which is exact. Each value is looked up: the
+// conversion of f16 by integers takes some fifteen operations.
+void widen(Dtype dtype, const std::byte* from, std::vector<float>& to) {
+  constexpr auto all = [](Dtype type) {
+    std::vector<float> values(std::size_t{1} << 16);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto bits = static_cast<std::uint16_t>(i);
+      values[i] = static_cast<float>(load(reinterpret_cast<const std::byte*>(&bits), type, 0));
+    }
+    return values;
+  };
+  static const std::vector<float> f16 = all(Dtype::f16), bf16 = all(Dtype::bf16);
+  const std::vector<float>& values = dtype == Dtype::f16 ? f16 : bf16;
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = values[load_as<std::uint16_t>(from, static_cast<std::int64_t>(i))];
 }
 
 }  // namespace
@@ -83,8 +100,6 @@ const float* ChunkRunner::inputs_of(std::int64_t position) const {
 void ChunkRunner::lay_out() {
   call_ = {};
   described_.reset();
-  call_.struct_size = sizeof call_;
-  call_.version = version;
   call_.workspace_at_end = 1;
   const auto longest = static_cast<std::uint64_t>(plan_.longest_call());
   std::uint64_t next = 0;

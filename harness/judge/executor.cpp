@@ -41,8 +41,6 @@ struct Frequencies {
 CallDescriptor describe(const Problem& problem, const std::vector<Placed>& places, const Call& made,
                         std::uint64_t frequencies_at) {
   CallDescriptor call{};
-  call.struct_size = sizeof call;
-  call.version = version;
   call.workspace_at_end = made.at_end ? 1 : 0;
   call.state = made.state;
   call.growth = made.growth;

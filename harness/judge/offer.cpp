@@ -3,12 +3,222 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
 
-#include "harness/judge/offer_cases.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
 namespace {
+
+// ---- the cases that a kernel is asked about first. One that it accepts is the base of all other
+// questions.
+
+constexpr HeadSize sizes[] = {{8, 8},     {64, 64},   {128, 128}, {16, 16}, {32, 32}, {256, 256},
+                              {96, 96},   {80, 80},   {128, 64},  {64, 32}, {80, 32}, {256, 64},
+                              {96, 24},   {192, 64},  {512, 512}, {40, 40}, {48, 48}, {112, 112},
+                              {160, 160}, {192, 192}, {224, 224}};
+
+constexpr Form forms[] = {{.head_major = true},
+                          {.fused = true},
+                          {.strided_positions = true},
+                          {.padded_table = true},
+                          {.head_major = true, .padded_table = true},
+                          {.fused = true, .padded_table = true}};
+
+Case empty_case(const Subject& subject, Pairing pairing, Dtype dtype) {
+  Case c;
+  c.kernel = subject.facts.name;
+  c.plugin = subject.facts.plugin;
+  c.contract = subject.facts.angle_contract;
+  c.pairing = pairing;
+  c.dtype = dtype;
+  return c;
+}
+
+// Every kernel promises at least one form, in place or out of place. If a kernel promises both,
+// ask_supports() asks a refused case again in the other form.
+bool is_first_in_place(const Subject& subject) {
+  return (subject.facts.flags & ROPE_OUT_OF_PLACE) == 0;
+}
+
+// Calls visit(table rows by, position type) for each combination that the contract allows.
+template <class Visit>
+void for_each_indexing(const Case& c, Visit&& visit) {
+  for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
+    for (const Dtype positions : {Dtype::i32, Dtype::i64})
+      if (c.contract == ROPE_CONTRACT_TABLE || rows_by == ROPE_ROW_BY_POSITION)
+        visit(rows_by, positions);
+}
+
+// Adds the case in this form, in each place that the flags promise.
+void add_formed(const Subject& subject, const Form& form, Case c,
+                std::vector<std::pair<Form, Case>>& out) {
+  for (const bool in_place : {false, true}) {
+    if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0) continue;
+    for (TensorCase& t : c.tensors) t.in_place = in_place;
+    out.emplace_back(form, in_form(c, form));
+  }
+}
+
+// Q and K of a shape; `alone`: one of them.
+std::vector<TensorCase> tensors_of(const ModelShape& shape, std::optional<std::size_t> alone,
+                                   bool in_place) {
+  std::vector<TensorCase> out;
+  for (std::size_t i = 0; i < shape.tensors.size(); ++i) {
+    if (alone && i != *alone) continue;
+    TensorCase t;
+    t.heads = shape.tensors[i].heads;
+    t.head_dim = shape.tensors[i].head_dim;
+    t.rotary_offset = shape.tensors[i].rotary_offset;
+    t.in_place = in_place;
+    out.push_back(t);
+  }
+  return out;
+}
+
+// The numbers of batch rows and tokens with which a shape is asked about, few first.
+std::vector<std::pair<std::int64_t, std::int64_t>> calls_of(const ModelShape& shape) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  for (const std::int64_t tokens : {2, 1, 16}) out.emplace_back(1, tokens);
+  if (shape.batch > 0 && shape.tokens > 0) out.emplace_back(shape.batch, shape.tokens);
+  for (auto& [batch, tokens] : out) {
+    if (shape.batch > 0 && shape.tokens == 0) batch = shape.batch;
+    if (shape.tokens > 0 && shape.batch == 0) tokens = shape.tokens;
+  }
+  return out;
+}
+
+// The basic shapes, simplest first.
+std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
+  std::vector<Case> cases;
+  Case c = empty_case(subject, pairing, dtype);
+  for (const HeadSize size : sizes)
+    for (const auto tensors : {std::size_t{1}, std::size_t{2}})
+      for (const std::int64_t tokens : {2, 1})
+        for_each_indexing(c, [&](std::int32_t rows_by, Dtype positions) {
+          c.rotary_dim = size.rotary_dim;
+          c.tokens = tokens;
+          c.rows_by = rows_by;
+          c.position_dtype = positions;
+          TensorCase t;
+          t.heads = 2;
+          t.head_dim = size.head_dim;
+          t.in_place = is_first_in_place(subject);
+          c.tensors.assign(tensors, t);
+          cases.push_back(c);
+        });
+  return cases;
+}
+
+// For a kernel that refuses all of those. Each case differs from the simplest in one more thing.
+std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
+  static const std::vector<std::function<void(Case&)>> changes = {
+      [](Case& c) { c.tensors[0].heads = 1; },
+      [](Case& c) { c.tensors[0].heads = 8; },
+      [](Case& c) { c.tokens = 4; },
+      [](Case& c) { c.tokens = 16; },
+      [](Case& c) { c.batch = 2; },
+      [](Case& c) { c.batch = 4; },
+      [](Case& c) { c.operation = Operation::transpose; },
+      [](Case& c) { c.attention_scale = 1.5; },
+      [](Case& c) { c.tensors[0].heads = 4, c.tensors[1].heads = 2; },
+      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1; },
+      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1, c.tokens = 16; },
+      [](Case& c) { c.tensors[0].heads = 1, c.batch = 4, c.tokens = 1; },
+      [](Case& c) { c.tokens = 16, c.operation = Operation::transpose; },
+      [](Case& c) { c.attention_scale = 1.5, c.operation = Operation::transpose; },
+      [](Case& c) { c.tensors.resize(3, c.tensors[0]), c.tensors[2].rotate = false; },
+      [](Case& c) { c.tensors.resize(4, c.tensors[0]); },
+      [](Case& c) { c.tensors[0].heads = 3; },
+      [](Case& c) { c.tokens = 32; },
+      [](Case& c) { c.tokens = 64, c.batch = 2; },
+      [](Case& c) { c.tokens = 128; },
+      [](Case& c) { c.tokens = 3; },
+      [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN, c.operation = Operation::transpose; },
+      [](Case& c) { c.tensors[0].heads = 16, c.batch = 16; },
+      [](Case& c) { c.tensors[0].heads = 32, c.tensors[1].heads = 8; },
+      [](Case& c) { c.table_dtype = c.dtype; },  // the cos and sin of many models' bf16 code
+      [](Case& c) {
+        c = resized(c, {72, 72});
+      },
+      [](Case& c) {
+        c = resized(c, {104, 104});
+      },
+      // Multi-head latent attention: the last 64 of 192 or 576 dims are rotated. The key is one
+      // head of 64.
+      [](Case& c) {
+        c.rotary_dim = 64;
+        for (TensorCase& t : c.tensors) t.head_dim = 192, t.rotary_offset = 128;
+      },
+      [](Case& c) {
+        c.rotary_dim = 64;
+        for (TensorCase& t : c.tensors) t.head_dim = 576, t.rotary_offset = 512, t.heads = 1;
+      },
+  };
+  std::vector<Case> cases;
+  for (Case c : basic_cases(subject, pairing, dtype)) {
+    const bool common =
+        c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;
+    if (!common || c.tokens != 2 || c.position_dtype != Dtype::i32) continue;
+    if (c.rows_by != ROPE_ROW_BY_POSITION || c.tensors.size() != 2) continue;
+    for (const auto& change : changes)
+      for (const std::size_t tensors : {std::size_t{1}, std::size_t{2}}) {
+        Case changed = c;
+        change(changed);
+        if (tensors == 1) changed.tensors.resize(1);
+        cases.push_back(changed);
+      }
+  }
+  return cases;
+}
+
+// For a kernel that takes one layout alone: the simplest cases in each form, then all others with
+// heads before tokens, the layout of attention kernels.
+std::vector<std::pair<Form, Case>> formed_cases(const Subject& subject, Pairing pairing,
+                                                Dtype dtype) {
+  std::vector<std::pair<Form, Case>> out;
+  for (const Form& form : forms)
+    for (const Case& c : basic_cases(subject, pairing, dtype)) {
+      const std::int64_t dim = c.tensors[0].head_dim;
+      if (dim == 8 || dim == 64 || dim == 128) add_formed(subject, form, c, out);
+    }
+  for (const Case& c : unusual_cases(subject, pairing, dtype))
+    out.emplace_back(forms[0], in_form(c, forms[0]));
+  return out;
+}
+
+// Cases of these shapes, first with few tokens and then with those that a shape says. Q and K come
+// together, then each alone. The cases of the other forms come last.
+std::vector<std::pair<Form, Case>> shaped_cases(const Subject& subject, Pairing pairing,
+                                                Dtype dtype,
+                                                const std::vector<ModelShape>& shapes) {
+  std::vector<std::pair<Form, Case>> plain, formed;
+  Case c = empty_case(subject, pairing, dtype);
+  for (const ModelShape& shape : shapes) {
+    c.rotary_dim = shape.rotary_dim;
+    take_angles(c, shape.angles.value_or(ModelAngles{}));
+    for (const auto& [batch, tokens] : calls_of(shape)) {
+      c.batch = batch;
+      c.tokens = tokens;
+      for (const auto alone : {std::optional<std::size_t>{}, {std::size_t{0}}, {std::size_t{1}}}) {
+        c.tensors = tensors_of(shape, alone, is_first_in_place(subject));
+        for_each_indexing(c, [&](std::int32_t rows_by, Dtype positions) {
+          Case indexed = c;
+          indexed.rows_by = rows_by;
+          indexed.position_dtype = positions;
+          plain.emplace_back(Form{}, indexed);
+        });
+        for (const Form& form : forms) add_formed(subject, form, c, formed);
+      }
+    }
+  }
+  plain.insert(plain.end(), formed.begin(), formed.end());
+  return plain;
+}
+
+// ---- the questions
 
 // Sizes that tell "any size" from a list.
 constexpr HeadSize odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
@@ -43,7 +253,7 @@ void probe_heads(Questions& questions, Offer& offer) {
   const auto accepts = [&](HeadSize size) {
     return questions.accepts(in_form(resized(offer.base, size), offer.form));
   };
-  for (const HeadSize size : usual_sizes())
+  for (const HeadSize size : sizes)
     if (accepts(size)) offer.sizes.push_back(size);
   offer.any_size = std::all_of(std::begin(odd_sizes), std::end(odd_sizes), accepts);
   if (offer.any_size) return;
@@ -78,6 +288,12 @@ void add_reason(std::vector<std::string>& reasons, const std::string& reason) {
   constexpr std::size_t most = 4;
   if (reasons.size() < most && std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
     reasons.push_back(reason);
+}
+
+Case resized(Case c, HeadSize size) {
+  c.rotary_dim = size.rotary_dim;
+  for (auto& t : c.tensors) t.head_dim = size.head_dim;
+  return c;
 }
 
 Case widened(Case c, const Offer& offer) {

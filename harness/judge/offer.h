@@ -72,6 +72,8 @@ Probe probe_base(Subject& subject, Pairing pairing, Dtype dtype);
 Probe probe_shapes(Subject& subject, Pairing pairing, Dtype dtype,
                    const std::vector<ModelShape>& shapes);
 
+Case resized(Case c, HeadSize size);
+
 /// Returns `c` with the widest supported heads of a usual size up to 128, all rotated. Vector code
 /// turns them in whole steps, while the simplest heads run only its remainder loop. Returns `c`
 /// unchanged if no such size is offered.

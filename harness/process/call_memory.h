@@ -51,13 +51,17 @@ class CallMemory : public MemorySpace {
   /// The outputs of a placed call.
   virtual WritableMemory writable(const protocol::CallDescriptor& call) = 0;
 
-  /// A workspace of this size. `at_end`: it ends, or else begins, at a guard. Throws StepFailed.
+  /// A workspace of this size, of at most largest_workspace_bytes. `at_end`: it ends, or else
+  /// begins, at a guard. Throws StepFailed.
   virtual Workspace workspace(std::size_t bytes, bool at_end) = 0;
 
   /// A caller may hand out one workspace again and again. If it begins at a guard, it holds what
   /// the previous call left, of whichever state.
-  virtual void keep_what_is_left(const Workspace& workspace) = 0;
-  virtual void forget_what_is_left() = 0;
+  void keep_what_is_left(const Workspace& workspace) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    left_in_workspace_ = copy(workspace.address, std::min(workspace.bytes, most));
+  }
+  void forget_what_is_left() { left_in_workspace_.clear(); }
 
   /// Comes just before an entry apply, and launch() just after it. `as_graph`: apply's work is
   /// captured and launched as a graph, if this memory has such. Both throw StepFailed.
@@ -96,6 +100,8 @@ class CallMemory : public MemorySpace {
     o.workspace = workspace.address;
     return o;
   }
+
+  Bytes left_in_workspace_;  ///< by the previous call, while states are alive
 };
 
 }  // namespace ropewalk::harness

@@ -132,14 +132,6 @@ TEST(GuardedMapping, SharesAPartOfAFile) {
   EXPECT_EQ(signal_of([&] { touch(second.data() + page); }), SIGSEGV);
 }
 
-TEST(GuardedMapping, SharedReadOnlyPartCannotBeWritten) {
-  const std::size_t page = page_bytes();
-  const SharedFile file(page);
-  const GuardedMapping mapping(file.descriptor(), 0, page, false);
-  EXPECT_EQ(signal_of([&] { touch(mapping.data()); }), 0);
-  EXPECT_EQ(signal_of([&] { poke(mapping.data()); }), SIGSEGV);
-}
-
 TEST(GuardedMapping, MovesAndLeavesNothingBehind) {
   GuardedMapping first(page_bytes());
   std::byte* const at = first.data();

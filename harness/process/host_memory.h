@@ -52,9 +52,6 @@ class HostMemory final : public CallMemory {
     Workspace w;
     w.bytes = bytes;
     if (w.bytes == 0) return w;
-    if (w.bytes > largest_workspace_bytes)
-      throw StepFailed{protocol::Status::skipped,
-                       "workspace of " + std::to_string(w.bytes) + " bytes is above 1 GiB"};
     if (const std::string why = memory_refusal(static_cast<std::int64_t>(w.bytes)); !why.empty())
       throw StepFailed{protocol::Status::skipped, "the workspace " + why};
     w.mapping = GuardedMapping(w.bytes);
@@ -70,13 +67,6 @@ class HostMemory final : public CallMemory {
                                                    w.bytes};
     return w;
   }
-
-  void keep_what_is_left(const Workspace& workspace) override {
-    constexpr std::size_t most = std::size_t{1} << 20;
-    left_in_workspace_.assign(workspace.address,
-                              workspace.address + std::min(workspace.bytes, most));
-  }
-  void forget_what_is_left() override { left_in_workspace_.clear(); }
 
   // Mapping small regions anew took a fifth of a verification's time.
   void finish() override {
@@ -151,7 +141,6 @@ class HostMemory final : public CallMemory {
   protocol::Control& control_;
   std::vector<Mapped> mappings_;
   std::byte* addresses_[protocol::region_count] = {};
-  std::vector<std::byte> left_in_workspace_;  // by the previous call, while states are alive
 };
 
 }  // namespace ropewalk::harness

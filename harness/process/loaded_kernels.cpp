@@ -132,46 +132,31 @@ void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* l
   }
 }
 
-// True if a shared library is code for another processor than this program is. The loader says that
-// it does not find such a file.
-bool is_for_another_processor(const std::string& path) {
-  const auto header_of = [](const std::string& file, ElfW(Ehdr) & header) {
-    std::ifstream in(file, std::ios::binary);
+// What is wrong with a shared library that the loader does not say, in words; empty: nothing. It
+// does not find code for another processor than this program's. It maps a file that ends before a
+// segment of it does, and the first touch of a missing page is SIGBUS.
+std::string fault_of_library(const std::string& path) {
+  const auto header_of = [](std::ifstream& in, ElfW(Ehdr) & header) {
     in.read(reinterpret_cast<char*>(&header), sizeof header);
     return in && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
   };
-  ElfW(Ehdr) plugin{}, own{};
-  return header_of(path, plugin) && header_of("/proc/self/exe", own) &&
-         (plugin.e_machine != own.e_machine || plugin.e_ident[EI_CLASS] != own.e_ident[EI_CLASS]);
-}
-
-// True if the file ends before a segment of it does. The loader maps such a file, and the first
-// touch of a missing page is SIGBUS.
-bool is_cut_off(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in(path, std::ios::binary), self("/proc/self/exe", std::ios::binary);
+  ElfW(Ehdr) header{}, own{};
+  if (!header_of(in, header)) return {};
+  if (header_of(self, own) &&
+      (header.e_machine != own.e_machine || header.e_ident[EI_CLASS] != own.e_ident[EI_CLASS]))
+    return "cannot be loaded, as it is for another processor: build it for this one";
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  ElfW(Ehdr) header{};
-  in.read(reinterpret_cast<char*>(&header), sizeof header);
-  if (error || !in || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
   in.seekg(static_cast<std::streamoff>(header.e_phoff));
-  for (int i = 0; i < header.e_phnum; ++i) {
+  for (int i = 0; i < header.e_phnum && !error; ++i) {
     ElfW(Phdr) segment{};
     in.read(reinterpret_cast<char*>(&segment), sizeof segment);
     if (!in || (segment.p_type == PT_LOAD &&
                 (segment.p_offset > bytes || segment.p_filesz > bytes - segment.p_offset)))
-      return true;
+      return "is cut off: the file is shorter than its header says";
   }
-  return false;
-}
-
-// The text of dlerror(), in one line, without the path at its beginning.
-std::string loading_error(const std::string& path) {
-  std::string text = dlerror();
-  if (is_for_another_processor(path))
-    return "cannot be loaded, as it is for another processor: build it for this one";
-  if (text.starts_with(path + ": ")) text.erase(0, path.size() + 2);
-  return "cannot be loaded as a shared library: " + text;
+  return {};
 }
 
 // An absolute path, for two reasons. A name without a slash would be searched for in the library
@@ -195,10 +180,14 @@ const rope_kernel_list* run_script(const std::string& path) {
 }
 
 const rope_kernel_list* run_library(const std::string& path) {
-  if (!is_for_another_processor(path) && is_cut_off(path))
-    throw std::runtime_error("is cut off: the file is shorter than its header says");
+  if (const std::string fault = fault_of_library(path); !fault.empty())
+    throw std::runtime_error(fault);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(loading_error(path));
+  if (library == nullptr) {
+    std::string text = dlerror();
+    if (text.starts_with(path + ": ")) text.erase(0, path.size() + 2);
+    throw std::runtime_error("cannot be loaded as a shared library: " + text);
+  }
   using Entry = const rope_kernel_list* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "rope_kernels_v1"));
   if (entry == nullptr)

@@ -46,6 +46,14 @@ double multiply_add_s() {
   return least_s;
 }
 
+// batch * tokens * heads of all tensors.
+double rows_of(const rope_problem& problem) {
+  double heads = 0;
+  for (std::uint32_t i = 0; i < problem.tensor_count; ++i)
+    heads += static_cast<double>(problem.tensor[i].heads);
+  return static_cast<double>(problem.batch * problem.tokens) * heads;
+}
+
 }  // namespace
 
 double slowness() {
@@ -55,24 +63,15 @@ double slowness() {
 }
 
 double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags) {
+  constexpr double usual_dim = 256;
   std::uint64_t bytes = 0;
   for (const auto& tensor : call.tensor) bytes += tensor.in.mapped_bytes + tensor.out.mapped_bytes;
   const double usual_s =
+      std::max(1.0, static_cast<double>(call.problem.rotary_dim) / usual_dim) *
       std::clamp(limit_s_per_byte * static_cast<double>(bytes), 1.0, most_limit_s);
   if ((flags & ROPE_INTERPRETED) == 0) return slowness() * usual_s;
   return slowness() *
          std::min(5 * usual_s + limit_s_per_row * rows_of(call.problem), 5 * most_limit_s);
-}
-
-double rows_of(const rope_problem& problem) {
-  double heads = 0;
-  for (std::uint32_t i = 0; i < problem.tensor_count; ++i)
-    heads += static_cast<double>(problem.tensor[i].heads);
-  return static_cast<double>(problem.batch * problem.tokens) * heads;
-}
-
-double paced_limit_s(const protocol::CallDescriptor& call, const Pace& pace) {
-  return std::min(10 * pace.s_per_row * rows_of(call.problem), 300 * slowness());
 }
 
 double waiting_limit_s(double limit_s) {

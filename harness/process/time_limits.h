@@ -18,36 +18,18 @@ inline double prepare_limit_s() {
 }
 
 /// CPU time in seconds for one call: 1 s, or 100 times the usual time for as much data if that is
-/// more. It depends on the size alone, not on which kernels ran before. An interpreted kernel gets
+/// more, and rotary_dim / 256 times as long for wider heads, as the work may be the square of the
+/// head. It depends on the shape alone, not on which kernels ran before. An interpreted kernel gets
 /// 5 times as long, and 4 ms for each row of head_dim, of which Triton's interpreter takes one.
 double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags = 0);
-
-/// What a kernel took for each row of head_dim (batch * tokens * heads) in a call that was
-/// measured. A kernel whose work is the square of head_dim passes the limit that follows from the
-/// bytes.
-struct Pace {
-  std::uint32_t kernel;
-  std::int64_t head_dim, rotary_dim;
-  double s_per_row;
-
-  bool is_of(std::uint32_t of_kernel, const rope_problem& p) const {
-    return kernel == of_kernel && head_dim == p.tensor[0].head_dim && rotary_dim == p.rotary_dim;
-  }
-};
-/// CPU time in seconds for a call of such a kernel: 10 times what the pace says, 5 minutes at most.
-double paced_limit_s(const protocol::CallDescriptor& call, const Pace& pace);
-/// batch * tokens * heads of all tensors.
-double rows_of(const rope_problem& problem);
 
 /// Wall time in seconds for loading one plugin: a shared library, or a file in an interpreter's
 /// language, as the import of a framework is slow.
 inline constexpr double library_load_limit_s = 20, script_load_limit_s = 120;
 
 /// Those limits of calls are CPU time. A call that sleeps may take waiting_limit_s(limit_s) seconds
-/// of wall time. Time in which the process could run while others use the processor does not count,
-/// up to starving_factor times that limit.
+/// of wall time. Time in which the process could run while others use the processor does not count.
 double waiting_limit_s(double limit_s);
-inline constexpr double starving_factor = 30;
 
 /// True if a process could run now. False if the system does not tell.
 bool is_runnable(pid_t process);

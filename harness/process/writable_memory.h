@@ -1,9 +1,7 @@
 // The memory that a call may write, so that the call can be repeated and compared.
 #pragma once
 #include <cstddef>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,18 +38,6 @@ class WritableMemory {
 
   void add(std::byte* at, std::size_t bytes) { parts_.emplace_back(at, bytes); }
 
-  std::size_t bytes() const {
-    std::size_t sum = 0;
-    for (const auto& [at, bytes] : parts_) sum += bytes;
-    return sum;
-  }
-  /// Of the content, in memory of the host. Allocates nothing.
-  std::size_t fingerprint() const {
-    std::size_t sum = 0;
-    for (const auto& [at, bytes] : parts_)
-      sum = 31 * sum + std::hash<std::string_view>()({reinterpret_cast<const char*>(at), bytes});
-    return sum;
-  }
   Copy copy() const {
     Copy out;
     for (const auto& [at, bytes] : parts_) out.push_back(space_->copy(at, bytes));

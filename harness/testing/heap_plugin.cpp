@@ -47,102 +47,78 @@ void read(const char* at, std::ptrdiff_t from, std::ptrdiff_t to) {
   for (std::ptrdiff_t i = from; i < to; ++i) sink = static_cast<const volatile char*>(at)[i];
 }
 
-using Prepare = std::int32_t (*)(const rope_problem*, void**);
-KernelInfo with_prepare(const char* name, Prepare prepare) {
+// A kernel whose prepare is this. Its state is freed, unless it is NULL.
+template <class Prepare>
+KernelInfo with_prepare(const char* name, Prepare) {
   KernelInfo k{.name = name, .supports = always, .apply = do_nothing};
-  k.prepare = prepare;
+  k.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    *state = nullptr;
+    Prepare{}(*state);
+    return ROPE_OK;
+  };
   k.release = [](void* state) { std::free(state); };
   return k;
 }
+template <class Prepare>
+RegisteredKernel heap(const char* name, Prepare prepare) {
+  return RegisteredKernel(with_prepare(name, prepare));
+}
 
-template <int bytes, int from, int to>
-std::int32_t overrun(const rope_problem*, void** state) {
-  *state = std::malloc(bytes);
-  write(hidden(*state), from, to);
-  return ROPE_OK;
-}
-const RegisteredKernel overruns{with_prepare("heap_overruns", overrun<24, 24, 4024>)};
-const RegisteredKernel far_past{
-    with_prepare("heap_writes_far_past", [](const rope_problem*, void** state) {
-      *state = std::malloc(24);
-      constexpr std::ptrdiff_t far = std::ptrdiff_t{8} << 30;
-      write(hidden(*state), far, far + 1);
-      return std::int32_t{ROPE_OK};
-    })};
-// Never frees, and is wrong in the third prepare of a process alone.
-KernelInfo in_third_prepare() {
-  KernelInfo k = with_prepare("heap_overruns_in_third_prepare", [](const rope_problem*, void**) {
-    static int calls = 0;
-    char* const kept = hidden(std::malloc(24));
-    if (++calls == 3) write(kept, 24, 4024);
-    return std::int32_t{ROPE_OK};
-  });
-  k.release = nullptr;
-  return k;
-}
-const RegisteredKernel third{in_third_prepare()};
+const auto overruns = heap("heap_overruns", [](void*& state) {
+  state = std::malloc(24);
+  write(hidden(state), 24, 4024);
+});
+const auto far_past = heap("heap_writes_far_past", [](void*& state) {
+  state = std::malloc(24);
+  constexpr std::ptrdiff_t far = std::ptrdiff_t{8} << 30;
+  write(hidden(state), far, far + 1);
+});
 // Keeps 10,000 blocks from its first prepare, and overruns the oldest without pages in the second.
-KernelInfo overruns_an_old_one() {
-  KernelInfo k = with_prepare("heap_overruns_an_old_one", [](const rope_problem*, void**) {
-    static char* old = nullptr;
-    if (old != nullptr) {
-      write(old, 40, 4040);
-      return std::int32_t{ROPE_OK};
-    }
-    for (int i = 0; i < 10'000; ++i) {
-      char* const kept = hidden(std::malloc(40));
-      if (i == 40) old = kept;
-    }
-    return std::int32_t{ROPE_OK};
-  });
-  k.release = nullptr;
-  return k;
-}
-const RegisteredKernel old{overruns_an_old_one()};
-const RegisteredKernel by_one{with_prepare("heap_overruns_by_one", overrun<25, 25, 26>)};
-const RegisteredKernel before{with_prepare("heap_writes_before", overrun<24, -8, 0>)};
-const RegisteredKernel reads{with_prepare("heap_reads_past", [](const rope_problem*, void** state) {
-  *state = std::malloc(4000);
-  read(hidden(*state), 4000, 4100);
-  return std::int32_t{ROPE_OK};
-})};
-const RegisteredKernel many{
-    with_prepare("heap_overruns_the_last_of_many", [](const rope_problem*, void** state) {
-      void* last = nullptr;
-      for (int i = 0; i < 1000; ++i) last = std::malloc(40);
-      write(hidden(last), 40, 48);
-      *state = last;
-      return std::int32_t{ROPE_OK};
-    })};
-const RegisteredKernel twice{with_prepare("heap_frees_twice", [](const rope_problem*, void**) {
+const auto old = heap("heap_overruns_an_old_one", [](void*&) {
+  static char* oldest = nullptr;
+  if (oldest != nullptr) return write(oldest, 40, 4040);
+  for (int i = 0; i < 10'000; ++i) {
+    char* const kept = hidden(std::malloc(40));
+    if (i == 40) oldest = kept;
+  }
+});
+const auto by_one = heap("heap_overruns_by_one", [](void*& state) {
+  state = std::malloc(25);
+  write(hidden(state), 25, 26);
+});
+const auto before = heap("heap_writes_before", [](void*& state) {
+  state = std::malloc(24);
+  write(hidden(state), -8, 0);
+});
+const auto reads = heap("heap_reads_past", [](void*& state) {
+  state = std::malloc(4000);
+  read(hidden(state), 4000, 4100);
+});
+const auto many = heap("heap_overruns_the_last_of_many", [](void*& state) {
+  for (int i = 0; i < 1000; ++i) state = std::malloc(40);
+  write(hidden(state), 40, 48);
+});
+const auto twice = heap("heap_frees_twice", [](void*&) {
   char* const memory = hidden(std::malloc(100));
   char* const again = hidden(memory);
   std::free(memory);
   std::free(again);
-  return std::int32_t{ROPE_OK};
-})};
-const RegisteredKernel inside{with_prepare("heap_frees_inside", [](const rope_problem*, void**) {
-  std::free(hidden(std::malloc(100)) + 16);
-  return std::int32_t{ROPE_OK};
-})};
-const RegisteredKernel freed{with_prepare("heap_reads_freed", [](const rope_problem*, void**) {
+});
+const auto inside =
+    heap("heap_frees_inside", [](void*&) { std::free(hidden(std::malloc(100)) + 16); });
+const auto freed = heap("heap_reads_freed", [](void*&) {
   char* const memory = hidden(std::malloc(100));
   const char* const kept = hidden(memory);
   std::free(memory);
   read(kept, 0, 1);
-  return std::int32_t{ROPE_OK};
-})};
-const RegisteredKernel throws{
-    with_prepare("heap_overruns_and_throws", [](const rope_problem*, void** state) -> std::int32_t {
-      *state = std::malloc(25);
-      write(hidden(*state), 25, 26);
-      throw std::runtime_error("too late");
-    })};
+});
+const auto throws = heap("heap_overruns_and_throws", [](void*& state) {
+  state = std::malloc(25);
+  write(hidden(state), 25, 26);
+  throw std::runtime_error("too late");
+});
 KernelInfo in_apply() {
-  KernelInfo k = with_prepare("heap_overruns_in_apply", [](const rope_problem*, void** state) {
-    *state = std::malloc(64);
-    return std::int32_t{ROPE_OK};
-  });
+  KernelInfo k = with_prepare("heap_overruns_in_apply", [](void*& s) { s = std::malloc(64); });
   k.apply = [](const rope_problem*, const rope_operands*, void* state) {
     write(hidden(state), 64, 68);
     return std::int32_t{ROPE_OK};
@@ -266,11 +242,6 @@ bool libraries() {
   return good;
 }
 
-const RegisteredKernel fresh{with_prepare("heap_fresh", [](const rope_problem*, void** state) {
-  *state = std::malloc(64);
-  return std::int32_t{all_are(hidden(*state), 64, '\xff') ? ROPE_OK : ROPE_FAILED};
-})};
-
 char* once = nullptr;  // kept until the process ends
 
 std::int32_t use_everything(const rope_problem*, void** state) {
@@ -285,7 +256,16 @@ std::int32_t use_everything(const rope_problem*, void** state) {
       sizes_and_contents() && alignments() && much() && threads_and_processes() && libraries();
   return good ? ROPE_OK : ROPE_FAILED;
 }
-const RegisteredKernel right{with_prepare("heap_right", use_everything)};
+KernelInfo answering(const char* name, decltype(rope_kernel::prepare) prepare) {
+  KernelInfo k = with_prepare(name, [](void*&) {});
+  k.prepare = prepare;
+  return k;
+}
+const RegisteredKernel right{answering("heap_right", use_everything)};
+const RegisteredKernel fresh{answering("heap_fresh", [](const rope_problem*, void** state) {
+  *state = std::malloc(64);
+  return std::int32_t{all_are(hidden(*state), 64, '\xff') ? ROPE_OK : ROPE_FAILED};
+})};
 
 }  // namespace
 }  // namespace ropewalk

@@ -57,7 +57,6 @@ void EntryWatch::begin(Entry which) {
 
 // If an entry ended by an exception, only the exception is reported.
 void EntryWatch::quiet() {
-  at_return_ = nullptr;
   end_heap_guard();
   heap_damage();  // so that the next kernel is not blamed
   end_heap_watch();

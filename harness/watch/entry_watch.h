@@ -3,7 +3,6 @@
 // and prints, and what it leaves changed in the process, is noted: it makes no result wrong.
 #pragma once
 #include <exception>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -70,9 +69,6 @@ class EntryWatch {
     process_.about(&kernel);
   }
 
-  /// Calls look() once, as soon as the next entry has returned. It must not allocate.
-  void at_return(std::function<void()> look) { at_return_ = std::move(look); }
-
   /// What the entries did since the last look.
   protocol::Conduct take_conduct() { return std::exchange(conduct_, {}); }
 
@@ -91,7 +87,6 @@ class EntryWatch {
         end(which);
       } else {
         const R answer = enter_on_thread(which, entry, arguments...);
-        if (at_return_) std::exchange(at_return_, nullptr)();
         end(which);
         return answer;
       }
@@ -132,7 +127,6 @@ class EntryWatch {
   OutputWatch output_;
   const rope_kernel* kernel_ = nullptr;
   protocol::Conduct conduct_;
-  std::function<void()> at_return_;
   int compared_in_full_[entries] = {};
   std::string unwatched_;  // entries run since the last quick comparison
   std::string entered_;    // entries run since the last full comparison

@@ -92,13 +92,6 @@ TEST_F(HeapGuard, BlocksBeyondTheBudgetHavePatterns) {
          "prepare wrote up to 8 bytes past the end of a malloc of 40 bytes in prepare");
 }
 
-TEST_F(HeapGuard, ABlockThatIsNeverFreedIsCompared) {
-  for (int call = 1; call <= 2; ++call)
-    expect("heap_overruns_in_third_prepare", false, Kind::ok, "");
-  expect("heap_overruns_in_third_prepare", false, Kind::failed,
-         "prepare wrote up to 4000 bytes past the end of a malloc of 24 bytes in prepare");
-}
-
 // An entry compares the newest 128 KiB of patterns and 128 KiB in turn: 10,000 blocks take seven.
 TEST_F(HeapGuard, OldBlocksAreComparedInTurn) {
   expect("heap_overruns_an_old_one", true, Kind::ok, "");

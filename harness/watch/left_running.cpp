@@ -118,7 +118,7 @@ void note_before_loading() {
 
 // g++ before 13 links start-up code into a library of -ffast-math that makes the processor flush
 // subnormals. Threads are no change: libraries begin some, and note_loaded watches these.
-void watch_loading(const std::string& plugin, const std::function<void()>& load) {
+std::string watch_loading(const std::string& plugin, const std::function<void()>& load) {
   constexpr std::uint32_t flushes = 0x8040;  // FTZ and DAZ of MXCSR
   const ProcessState before;
   const FloatState floats = FloatState::now();
@@ -135,9 +135,11 @@ void watch_loading(const std::string& plugin, const std::function<void()>& load)
             : " (subnormals count as 0, which start-up code of -ffast-math does)");
   Deeds left = before.quick_changes(false);
   left.add_all("", before.other_changes());
+  if (before.has_lost_wire()) return left.beyond(0);
   if (!left.empty())
     notes.remarks += fmt::format("\nplugin {}: loading it {}; all its results are made with this",
                                  plugin, left.beyond(0));
+  return {};
 }
 
 void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, int loader) {

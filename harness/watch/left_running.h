@@ -49,8 +49,9 @@ const Loaded& loaded();
 void note_before_loading();
 
 /// Loads a plugin, and notes what that left changed. Puts the floating-point unit back, so that
-/// other kernels and the suite itself run without the change.
-void watch_loading(const std::string& plugin, const std::function<void()>& load);
+/// other kernels and the suite itself run without the change. Returns what happened to descriptors
+/// 3 and 4, by which the worker speaks, in words; empty: nothing.
+std::string watch_loading(const std::string& plugin, const std::function<void()>& load);
 
 /// Notes the kernels from index `first` on as those of one loading, and what the loading left
 /// running. Waits up to 1 s until these tasks rest, since a pool of threads may spin at first.

@@ -1,6 +1,6 @@
 // Detects what a kernel prints. Descriptors 1 and 2 of a worker are memfds of fixed size, made by
 // the parent. The parent shows what is left in descriptor 2 when the worker ends
-// (docs/worker-protocol.md).
+// (harness/protocol.h).
 #pragma once
 #include <fcntl.h>
 

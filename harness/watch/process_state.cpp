@@ -93,10 +93,6 @@ std::size_t environment_sum() {
   return sum;
 }
 
-std::string variable_name(const std::string& entry) {
-  return entry.substr(0, entry.find('='));
-}
-
 template <class Bits>
 void compare_descriptors(Deeds& deeds, const Bits& now, const Bits& then, std::size_t from,
                          std::size_t end) {
@@ -133,6 +129,7 @@ void ProcessState::note() {
   environment_sum_ = environment_sum();
   beside_ = processes_beside();
   stack_pages_ = stack_pages();
+  traits_ = process_traits(0);
 }
 
 bool ProcessState::has_lost_wire() const {
@@ -155,16 +152,11 @@ void ProcessState::accept() {
   note_left(loader_, kernel_);
   note();
   cpp_locale_ = std::locale();
-  traits_ = ProcessTraits();
   is_known_to_keep_ |= threads_ > threads_before;
 }
 
 ProcessState::~ProcessState() {
   if (task_ >= 0) close(task_);
-}
-
-bool ProcessState::is_copy() const {
-  return getpid() != process_;
 }
 
 // The number of links of /proc/self/task counts the tasks, plus two of the folder's own.
@@ -311,12 +303,18 @@ Deeds ProcessState::other_changes() const {
     std::set_symmetric_difference(environment_now.begin(), environment_now.end(),
                                   environment_.begin(), environment_.end(),
                                   std::back_inserter(different));
-    deeds.add(fmt::format("left the environment changed: {}", variable_name(different.back())));
+    deeds.add(fmt::format("left the environment changed: {}",
+                          different.back().substr(0, different.back().find('='))));
   }
   for (const Loaded::Table& table : loaded().tables)
     if (std::memcmp(table.registered, table.bytes.data(), table.bytes.size()) != 0)
       deeds.add(fmt::format("left the rope_kernel of {} changed", table.name));
-  for (const std::string& change : traits_.changes()) deeds.add(change);
+  // Other processes change these too (renice, taskset, a cpuset), and then they change them for the
+  // parent as well.
+  const auto traits_now = process_traits(0);
+  for (std::size_t i = 0; i < traits_now.size(); ++i)
+    if (traits_now[i] != traits_[i] && process_traits(getppid())[i] != traits_now[i])
+      deeds.add(fmt::format("left the {} changed", trait_names[i]));
   if (processes_beside() > beside_) deeds.add("ran a process beside the worker's");
   return deeds;
 }

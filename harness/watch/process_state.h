@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 #include <bitset>
@@ -36,7 +37,7 @@ class ProcessState {
   Deeds quick_changes(bool with_threads = true) const;
 
   /// Compares the rest: handlers of all signals, POSIX timers, higher descriptors, the files of
-  /// descriptors 0 to 4, environment, tables of kernels, ProcessTraits. Takes about 20 us.
+  /// descriptors 0 to 4, environment, tables of kernels, process_traits(). Takes about 20 us.
   Deeds other_changes() const;
 
   /// True if descriptors 3 or 4, by which the worker speaks, are not the files that they were.
@@ -59,7 +60,7 @@ class ProcessState {
   bool others_ran() const { return others_ran_; }
 
   /// True in a process that a kernel forked off.
-  bool is_copy() const;
+  bool is_copy() const { return getpid() != process_; }
 
  private:
   struct File {
@@ -120,7 +121,7 @@ class ProcessState {
   std::int64_t tasks_alive_ = 0;
   bool has_children_ = false;
   std::vector<pid_t> children_;
-  ProcessTraits traits_;
+  decltype(process_traits(0)) traits_;
   bool is_known_to_keep_ = false;  ///< the kernel has left a thread, or says that it does
   Descriptors open_;
   std::array<File, files> files_;

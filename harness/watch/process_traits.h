@@ -1,22 +1,16 @@
 // How a process is scheduled, which a kernel could change by one call. Each trait is one number to
 // compare.
 #pragma once
+#include <sys/types.h>
+
+#include <array>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace ropewalk::harness {
 
-class ProcessTraits {
- public:
-  /// Notes the traits of the process.
-  ProcessTraits();
+inline constexpr std::array trait_names{"nice value", "scheduling policy", "CPU affinity"};
 
-  /// Returns a text like "left the nice value changed" for each changed trait.
-  std::vector<std::string> changes() const;
-
- private:
-  std::vector<std::int64_t> noted_;
-};
+/// Process 0 is the one that asks.
+std::array<std::int64_t, trait_names.size()> process_traits(pid_t process);
 
 }  // namespace ropewalk::harness

@@ -2,14 +2,12 @@
 // leave unchanged. Where the buffers lie is the matter of call_memory.h.
 #pragma once
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -248,9 +246,6 @@ class Caller {
     const rope_operands given_operands = o;
     set_phase(control_, protocol::Phase::apply);
     memory_.begin_apply(o, makes_graph(call));
-    std::size_t seen = 0;
-    const std::optional<WritableMemory> outputs = looked_at(kernel, call);
-    if (outputs) watch_.at_return([&] { seen = outputs->fingerprint(); });
     const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
     if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
@@ -259,31 +254,16 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
     if (answer != ROPE_OK) throw apply_failed(answer);
     memory_.launch(o);
-    if (outputs) hold_outputs(*outputs, seen);
-  }
-
-  // Threads of the kernel may not finish its outputs later. The first calls and some of the others
-  // are looked at, as each look takes 2 ms.
-  std::optional<WritableMemory> looked_at(const rope_kernel& kernel,
-                                          const protocol::CallDescriptor& call) {
-    constexpr std::uint32_t threads = ROPE_USES_THREADS | ROPE_KEEPS_THREADS;
-    constexpr int always = 32, one_in = 16;
-    constexpr std::size_t most_bytes = std::size_t{64} << 20;  // rows far apart span more
-    if ((kernel.exceptions & threads) == 0) return {};
-    if (held_++ >= always && held_ % one_in != 0) return {};
-    WritableMemory outputs = memory_.writable(call);
-    return outputs.bytes() > most_bytes ? std::nullopt : std::optional(std::move(outputs));
-  }
-  static void hold_outputs(const WritableMemory& outputs, std::size_t at_return) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    if (outputs.fingerprint() != at_return)
-      throw StepFailed{protocol::Status::failed, "apply changed its outputs after it had returned"};
   }
 
   Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
     control_.mapped[protocol::workspace_region] = {};
     set_phase(control_, protocol::Phase::workspace);
-    return memory_.workspace(ask_workspace_bytes(kernel, p), at_end);
+    const std::size_t bytes = ask_workspace_bytes(kernel, p);
+    if (bytes > largest_workspace_bytes)
+      throw StepFailed{protocol::Status::skipped,
+                       "workspace of " + std::to_string(bytes) + " bytes is above 1 GiB"};
+    return memory_.workspace(bytes, at_end);
   }
 
   // Every caller has its own regions and its own workspace, and the state of its descriptor.
@@ -347,9 +327,8 @@ class Caller {
   protocol::Control& control_;
   CallMemory& memory_;
   EntryWatch watch_;
-  const rope_kernel* placed_for_ = nullptr;
-  bool has_applied_ = false;  // the kernel that the memory is placed for
-  int held_ = 0;              // calls of hold_outputs()
+  const rope_kernel* placed_for_ = nullptr;  // the kernel that the memory is placed for
+  bool has_applied_ = false;                 // that kernel, in this process
   Prepared states_[protocol::most_states];
   Prepared* live_ = states_;                          // the state that the current call is about
   protocol::Growth growth_ = protocol::as_in_header;  // of the current call

@@ -124,7 +124,7 @@ void Worker::stop() {
   }
 }
 
-// Returns how the process ended. A worker in another language has no keeper, but a process group.
+// Returns how the process ended.
 int Worker::bury() {
   kill(-pid_, SIGKILL);
   kill(pid_, SIGKILL);
@@ -140,18 +140,12 @@ const std::vector<KernelFacts>& Worker::kernels() {
   return kernels_;
 }
 
-// The socket has no room after a dozen packets if the worker reads nothing.
-Worker::Received Worker::send(const void* data, std::size_t bytes) {
-  const Clock::time_point deadline = after(waiting_limit_s(0));
-  for (;;) {
-    const ssize_t sent = ::send(socket_, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent == static_cast<ssize_t>(bytes)) return Received::message;
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent >= 0 || errno != EAGAIN) return Received::gone;
-    if (Clock::now() > deadline) return Received::late;
-    pollfd waiting{socket_, POLLOUT, 0};
-    poll(&waiting, 1, static_cast<int>(look_every_ms));
-  }
+// The socket has room: the worker has read the request before this one.
+Worker::Received Worker::send_request(const Request& request) {
+  ssize_t sent = 0;
+  do sent = ::send(socket_, &request, sizeof request, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  return sent == sizeof request ? Received::message : Received::gone;
 }
 
 Worker::Received Worker::receive(void* data, std::size_t bytes, Deadline deadline,
@@ -267,12 +261,6 @@ CallResult Worker::damaged(const std::string& how) {
   return {CallResult::Kind::failed, how};
 }
 
-std::optional<Pace> Worker::pace(std::uint32_t kernel, const rope_problem& problem) const {
-  for (const Pace& pace : paces_)
-    if (pace.is_of(kernel, problem)) return pace;
-  return {};
-}
-
 CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
                          std::uint32_t steps, const std::vector<NamedRegion>& regions) {
   if (pid_ <= 0)
@@ -284,11 +272,11 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   Reply reply{};
   std::string damage;
   // Each phase has its own limit, which begins anew with the phase. The limit counts time in which
-  // the worker ran. A worker that waits without running gets longer, as other processes may keep it
-  // waiting. No clock is read before the first look of a phase.
+  // the worker ran. A worker that could run while other processes do is not late. No clock is read
+  // before the first look of a phase.
   std::uint32_t phase = 0;
   bool is_first_look = true;
-  double limit_s = 0, ran_s = 0, asleep_s = 0, starved_s = 0;
+  double limit_s = 0, ran_s = 0, asleep_s = 0;
   const auto in_time = [&] {
     if (std::exchange(is_first_look, false) || phase != control().phase) {
       phase = control().phase;
@@ -297,17 +285,12 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
       limit_s = is_long ? prepare_limit_s()
                         : apply_limit_s(calls.front(), kernels_.at(kernel).flags) *
                               static_cast<double>(calls.size());
-      if (const auto known = pace(kernel, calls.front().problem); known && !is_long)
-        limit_s = std::max(
-            limit_s, paced_limit_s(calls.front(), *known) * static_cast<double>(calls.size()));
       ran_s = cpu_time_s(running_);
-      asleep_s = starved_s = 0;
+      asleep_s = 0;
       return true;
     }
-    (is_runnable(running_) ? starved_s : asleep_s) += look_every_s;
-    const double most_s = waiting_limit_s(limit_s);
-    return cpu_time_s(running_) - ran_s < limit_s && asleep_s < most_s &&
-           asleep_s + starved_s < starving_factor * most_s;
+    if (!is_runnable(running_)) asleep_s += look_every_s;
+    return cpu_time_s(running_) - ran_s < limit_s && asleep_s < waiting_limit_s(limit_s);
   };
   do {
     how = receive(&reply, sizeof reply, after(look_every_s));

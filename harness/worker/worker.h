@@ -115,13 +115,6 @@ class Worker {
   /// worker counts as hung.
   TimeResult time(const std::string& board, double silence_limit_s, const BoardSinks& sinks);
 
-  /// Allows later calls of such a kernel the time that the pace says, if that is more.
-  void set_pace(const Pace& pace) { paces_.push_back(pace); }
-  /// Empty: none was measured.
-  std::optional<Pace> pace(std::uint32_t kernel, const rope_problem& problem) const;
-  /// The CPU time of all that the process did so far, in seconds.
-  double cpu_s() const { return cpu_time_s(running_); }
-
   /// What the worker's process cannot watch and what loading a plugin changed in it, in words;
   /// empty: nothing.
   const std::string& remarks() const { return remarks_; }
@@ -161,11 +154,9 @@ class Worker {
   std::string changed_plugin(const std::vector<KernelFacts>& listed) const;
   std::string blame(const std::string& text, bool of_the_one_loading) const;
   std::string whole_path(const std::string& told, std::size_t field_bytes) const;
-  Received send(const void* data, std::size_t bytes);
-  Received send_request(const protocol::Request& request) { return send(&request, sizeof request); }
+  Received send_request(const protocol::Request& request);
   Received receive(void* data, std::size_t bytes, Deadline deadline, std::size_t* got = nullptr);
   bool is_answer(const void* data, std::size_t length, std::size_t expected);
-  Received send_board(const std::string& text);
   bool receive_rest(std::string& text, protocol::TimedRow& message, double limit_s);
   CallResult end_of(Received how, const std::vector<NamedRegion>& regions);
   CallResult damaged(const std::string& how);
@@ -184,7 +175,6 @@ class Worker {
   std::string foreign_;           // packets that did not answer a request
   int starts_ = 0;
   bool is_changed_ = false;
-  std::vector<Pace> paces_;
 };
 
 }  // namespace ropewalk::harness

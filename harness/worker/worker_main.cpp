@@ -1,11 +1,9 @@
 #include "harness/worker/worker_main.h"
 
 #include <cxxabi.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,8 +17,8 @@
 #include <thread>
 #include <utility>
 
-#include "harness/device/device_kernels.h"
 #include "harness/device/device_memory.h"
+#include "harness/device/shared_bytes.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/host_memory.h"
 #include "harness/process/keeper.h"
@@ -93,26 +91,7 @@ class Wire {
       poll(&waiting, 1, -1);
     }
     if (got <= 0) return {};
-    text_.clear();
-    if (got == sizeof request && request.command == Command::time) {
-      if (!receive_text(request.text_bytes)) return {};
-    }
     return request;
-  }
-  const std::string& text() const { return text_; }
-
-  /// Receives the text of the board, which follows in packets of its own.
-  bool receive_text(std::uint64_t bytes) {
-    std::vector<char> packet(text_packet_bytes);
-    while (text_.size() < bytes) {
-      pollfd waiting{socket_descriptor, POLLIN, 0};
-      poll(&waiting, 1, -1);
-      const ssize_t got = recv(socket_descriptor, packet.data(), packet.size(), 0);
-      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      if (got <= 0) return false;
-      text_.append(packet.data(), static_cast<std::size_t>(got));
-    }
-    return true;
   }
 
   template <class Message>
@@ -142,9 +121,6 @@ class Wire {
     send(reply);
     control->last_words[0] = 0;
   }
-
- private:
-  std::string text_;
 };
 
 void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index, const Device* device) {
@@ -163,7 +139,6 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index, const
   entry.memory = k.memory;
   entry.angle_contract = k.angle_contract;
   entry.flags = k.flags;
-  entry.extensions = k.extensions;
   entry.error_bound = k.error_bound;
   entry.exceptions = k.exceptions;
   entry.reads_past = k.reads_past;
@@ -225,7 +200,7 @@ class BoardWire {
 };
 
 void time_board(Wire& wire, const TimingHandler& timing, const std::vector<LoadedKernel>& loaded,
-                Device* device) {
+                Device* device, std::size_t text_bytes) {
   std::vector<const rope_kernel*> kernels;
   for (const LoadedKernel& k : loaded) kernels.push_back(k.kernel);
   BoardWire board(wire);
@@ -238,7 +213,9 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
   control->now_running[0] = 0;
   set_phase(*control, Phase::timing);
   try {
-    const int code = timing(wire.text(), kernels, device, sinks);
+    const std::vector<std::byte> text = read_shared(buffers_offset, text_bytes);
+    const int code =
+        timing({reinterpret_cast<const char*>(text.data()), text.size()}, kernels, device, sinks);
     set_phase(*control, Phase::idle);
     board.send(Timed::end);
     wire.answer(Status::ok, {}, {.exit_code = static_cast<std::uint32_t>(code)});
@@ -252,41 +229,6 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
   }
 }
 
-// The files through which worker and parent speak, and how a plugin must not leave them.
-class OwnFiles {
- public:
-  OwnFiles() {
-    for (Own& own : own_) fstat(own.descriptor, &own.stat), own.flags = flags_of(own);
-  }
-  /// Returns what changed, like "closed descriptor 3, the worker's socket".
-  std::string change() const {
-    for (const Own& own : own_) {
-      const std::string name = std::to_string(own.descriptor) + ", " + own.name;
-      struct stat now {};
-      if (fstat(own.descriptor, &now) != 0) return "closed descriptor " + name;
-      if (now.st_dev != own.stat.st_dev || now.st_ino != own.stat.st_ino)
-        return "put another file under descriptor " + name;
-      if (now.st_size != own.stat.st_size) return "changed the size of descriptor " + name;
-      if (flags_of(own) != own.flags) return "set other flags on descriptor " + name;
-    }
-    pollfd socket{socket_descriptor, 0, 0};
-    const bool is_shut = poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0;
-    return is_shut ? "shut down descriptor 3, the worker's socket" : "";
-  }
-
- private:
-  struct Own {
-    int descriptor;
-    const char* name;
-    int flags;
-    struct stat stat;
-  };
-  static int flags_of(const Own& own) { return fcntl(own.descriptor, F_GETFL); }
-
-  Own own_[2] = {{socket_descriptor, "the worker's socket", 0, {}},
-                 {memory_descriptor, "the worker's shared memory", 0, {}}};
-};
-
 std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
   set_phase(*control, Phase::loading);
   mask_cpu_features(arguments.cpu_features);
@@ -295,7 +237,6 @@ std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
 #endif
   note_before_loading();
   std::vector<LoadedKernel> kernels = in_tree_kernels();
-  const OwnFiles files;
   note_loaded(kernels, 0, 0);
   int loader = 0;
   for (const auto& given : arguments.plugins) {
@@ -303,8 +244,9 @@ std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
     copy_text(control->now_running, plugin.c_str());
     const std::size_t first = kernels.size();
     const std::uint32_t tolerated = tolerated_by(given.second).value_or(0);
-    watch_loading(plugin, [&] { load_plugin(kernels, plugin, tolerated); });
-    if (const std::string change = files.change(); !change.empty()) Wire::end_unheard(change);
+    const std::string lost =
+        watch_loading(plugin, [&] { load_plugin(kernels, plugin, tolerated); });
+    if (!lost.empty()) Wire::end_unheard(lost);
     note_loaded(kernels, first, ++loader);
   }
   set_phase(*control, Phase::idle);
@@ -387,30 +329,23 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
   Callers callers(arguments.with_device ? &kernels : nullptr);
   while (const auto request = wire.receive()) {
     const Command command = request->command;
-    if (request->version != version) {
-      wire.answer(Status::failed,
-                  "protocol version " + std::to_string(request->version) + " is unknown");
-    } else if (command == Command::quit) {
-      break;
-    } else if (command == Command::hello) {
+    if (command == Command::hello) {
       const auto count = static_cast<std::uint32_t>(kernels.size());
       load_error.empty() ? wire.answer(Status::ok, loaded().remarks, {.kernels = count})
                          : wire.answer(Status::failed, load_error);
     } else if (command == Command::time) {
-      time_board(wire, timing, kernels, callers.device());
+      time_board(wire, timing, kernels, callers.device(), request->text_bytes);
       callers.accept_output();
     } else if (request->kernel >= kernels.size()) {
       wire.answer(Status::failed, "no such kernel");
     } else if (command == Command::list) {
       describe(wire, kernels[request->kernel], request->kernel, callers.device());
-    } else if (command == Command::call) {
+    } else {
       const LoadedKernel& asked = kernels[request->kernel];
       if (Caller* caller = callers.of(*asked.kernel); caller != nullptr)
         run_call(wire, *caller, *asked.kernel, request->steps, *call);
       else
         wire.answer(Status::failed, asked.cannot_run);
-    } else {
-      wire.answer(Status::failed, "unknown command");
     }
   }
   _exit(0);

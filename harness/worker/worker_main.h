@@ -35,11 +35,11 @@ struct WorkerArguments {
   std::string library;
 };
 
-/// Reads the words behind the hidden verb `worker` (docs/worker-protocol.md).
+/// Reads the words behind the hidden verb `worker`.
 WorkerArguments worker_arguments(int count, const char* const* words);
 
-/// Serves the parent on the descriptors of protocol.h until the parent says quit or goes away. Then
-/// it ends the process without running exit handlers, as a kernel may have registered some.
+/// Serves the parent on the descriptors of protocol.h until the parent goes away. Then it ends the
+/// process without running exit handlers, as a kernel may have registered some.
 [[noreturn]] void worker_main(const WorkerArguments& arguments, const TimingHandler& timing);
 
 }  // namespace ropewalk::harness

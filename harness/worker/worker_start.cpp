@@ -209,6 +209,7 @@ std::string Worker::load_failure() {
     return blame(text, loading && how != Received::foreign && !alive);
   }
   if (reply.status != Status::ok) return printable(text_of(reply.text));
+  if (const std::string damage = memory_.damage(); !damage.empty()) return blame(damage, false);
   note_remarks(text_of(reply.text));
   if (reply.kernels == 0) return "the worker has no kernels: this build is broken";
   running_ = running();

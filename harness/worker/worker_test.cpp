@@ -104,14 +104,8 @@ TEST_F(WorkerTest, RepeatsCalls) {
   EXPECT_EQ(nowhere.text, "no such state");
 }
 
-TEST_F(WorkerTest, SaysWhyItRefuses) {
+TEST_F(WorkerTest, ReportsRefusalsFailuresAndExceptions) {
   EXPECT_EQ(text_of("test_refuses", Kind::unsupported), "only on Sundays");
-  Subject subject{worker, oracle, facts("test_refuses")};
-  const Problem problem = make_problem(Case{}, oracle);
-  EXPECT_EQ(ask_supports(subject, problem).text, "only on Sundays");
-}
-
-TEST_F(WorkerTest, ReportsFailuresAndExceptions) {
   EXPECT_EQ(text_of("test_answers_7", Kind::failed), "supports answered 7");
   EXPECT_EQ(text_of("test_fails", Kind::failed), "apply answered 2");
   EXPECT_EQ(text_of("test_throws", Kind::failed), "an exception left the kernel: out of rope");
@@ -247,13 +241,6 @@ TEST_F(WorkerTest, WorkerKilledFromOutsideIsReplaced) {
     EXPECT_EQ(run("plain").result.kind, Kind::ok);
   }
   EXPECT_EQ(worker.starts(), 3);
-}
-
-TEST_F(WorkerTest, SharedMemoryGrows) {
-  worker.kernels();
-  std::byte* const large = worker.reserve_buffers(std::size_t{64} << 20);
-  large[(std::size_t{64} << 20) - 1] = std::byte{1};
-  EXPECT_EQ(run("plain").result.kind, Kind::ok);
 }
 
 }  // namespace

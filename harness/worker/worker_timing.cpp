@@ -11,13 +11,6 @@
 namespace ropewalk::harness {
 using namespace protocol;
 
-Worker::Received Worker::send_board(const std::string& text) {
-  Received sent = send_request({.command = Command::time, .text_bytes = text.size()});
-  for (std::size_t at = 0; sent == Received::message && at < text.size(); at += text_packet_bytes)
-    sent = send(text.data() + at, std::min(text_packet_bytes, text.size() - at));
-  return sent;
-}
-
 /// Receives the whole text that a message begins. False if other messages came.
 bool Worker::receive_rest(std::string& text, TimedRow& message, double limit_s) {
   if (message.bytes > timed_text_most) return false;
@@ -49,7 +42,9 @@ Worker::TimeResult Worker::time(const std::string& board, double silence_limit_s
     stop();
     return {{CallResult::Kind::crash, what}, 0, who};
   };
-  if (const Received sent = send_board(board); sent != Received::message) return died(sent);
+  std::memcpy(reserve_buffers(board.size()), board.data(), board.size());
+  const Received sent = send_request({.command = Command::time, .text_bytes = board.size()});
+  if (sent != Received::message) return died(sent);
   for (;;) {
     std::size_t got = 0;
     const Received how = receive(message.get(), sizeof *message, after(look_every_s), &got);

@@ -1,14 +1,11 @@
-/* Prints the memory layout of the kernel contract as a C99 compiler sees it. */
-#include <stdio.h>
-
+/* The memory layout of the kernel contract as a C99 compiler sees it. It compiles if that is right.
+ */
 #include "kernels/api/rope_kernel.h"
 
-int main(void) {
-#define CONSTANT(name) printf("value " #name " %lld\n", (long long)(name));
-#define STRUCT(type) printf("sizeof " #type " %lu\n", (unsigned long)sizeof(type));
-#define FIELD(type, field)                                                             \
-  printf("offsetof " #type "." #field " %lu\n", (unsigned long)offsetof(type, field)); \
-  printf("sizeof " #type "." #field " %lu\n", (unsigned long)sizeof(((type*)0)->field));
+#define HOLDS_(line, condition) typedef char holds_##line[(condition) ? 1 : -1];
+#define HOLDS(line, condition) HOLDS_(line, condition)
+#define CONSTANT(name, value) HOLDS(__COUNTER__, (name) == (value))
+#define STRUCT(type, bytes) HOLDS(__COUNTER__, sizeof(type) == (bytes))
+#define FIELD(type, field, offset, bytes) \
+  HOLDS(__COUNTER__, offsetof(type, field) == (offset) && sizeof(((type*)0)->field) == (bytes))
 #include "kernels/api/contract_layout.inc"
-  return 0;
-}

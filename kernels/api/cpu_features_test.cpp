@@ -84,13 +84,6 @@ TEST_F(CpuFeatures, FirstMissingWordIsNamed) {
   EXPECT_EQ(missing_cpu_feature("avx2,fma"), "avx2");
 }
 
-TEST_F(CpuFeatures, LaterMaskReplacesTheEarlier) {
-  if (!has("avx2") || !has("fma")) GTEST_SKIP() << "needs a machine with AVX2 and FMA";
-  mask_cpu_features("avx2");
-  mask_cpu_features("fma");
-  EXPECT_EQ(cpu_features(), List{"fma"});
-}
-
 TEST_F(CpuFeatures, UnknownWordInTheMaskIsRefusedByName) {
   const List before = cpu_features();
   EXPECT_NE(refusal("avx2,avx1024").find("'avx1024'"), std::string::npos);

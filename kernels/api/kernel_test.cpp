@@ -343,11 +343,6 @@ TEST(RegisteredKernel, FillsWhatTheContractWants) {
   EXPECT_EQ(a.memory, ROPE_HOST);
   EXPECT_EQ(a.angle_contract, ROPE_CONTRACT_TABLE);
   EXPECT_EQ(a.flags, std::uint32_t{ROPE_IN_PLACE | ROPE_OUT_OF_PLACE});
-  EXPECT_EQ(a.extensions, 0u);
-  EXPECT_EQ(a.error_bound, 0);
-  EXPECT_EQ(a.prepare, nullptr);
-  EXPECT_EQ(a.release, nullptr);
-  EXPECT_EQ(a.workspace_bytes, nullptr);
   EXPECT_EQ(a.supports, &never);
   EXPECT_EQ(a.apply, &nothing);
   const rope_kernel& b = *list[before + 1];

@@ -2,7 +2,7 @@
 // to bf16 themselves) or with angles of its own (`avx512_phase`).
 // Every load and store that may be cut is masked, so a short window takes the same arithmetic as a
 // long one, and a pair's bits do not depend on its place.
-// What was tried, and what it gave: docs/decisions/0051 and docs/vector-kernels.md.
+// What was tried, and what it gave: docs/vector-kernels.md.
 #include <immintrin.h>
 
 #include <algorithm>

@@ -20,8 +20,8 @@
 
 #include "kernels/api/half.h"
 #include "kernels/common/turn_fractions.h"
+#include "kernels/cuda/bodies.h"
 #include "kernels/cuda/plan.h"
-#include "kernels/cuda/shapes.h"
 
 ROPEWALK_PLUGIN();
 

@@ -7,7 +7,6 @@
 #include "kernels/api/half.h"
 #include "kernels/cuda/bodies.h"
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/shapes.h"
 
 namespace ropewalk::cuda {
 

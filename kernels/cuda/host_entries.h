@@ -26,7 +26,7 @@ std::int32_t apply_on_host(const rope_problem* p, const rope_operands* o, void* 
   for (int i = 0; i < launches.count; ++i) {
     const Launch& launch = launches.launch[i];
     with_body<Bodies>(launch, [&](auto body) {
-      run_grid(launch.grid, Shuffled{20210420}, fault,
+      run_grid(launch.grid, 20210420, fault,
                [&](const Lane& lane) { body(launch, lane, HostAccess(fault)); });
     });
   }

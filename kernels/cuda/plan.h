@@ -19,7 +19,7 @@ struct DeviceSize {
 };
 
 /// Blocks of 128 threads that a multiprocessor holds at once, as no body with 32-bit indices has
-/// more than 96 registers (occupancy.h has the arithmetic; a test reads the registers).
+/// more than 96 registers (a test reads the registers).
 inline constexpr std::uint32_t blocks_at_once = 5;
 
 inline DeviceSize device_of(std::uint64_t multiprocessors) {

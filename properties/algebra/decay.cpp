@@ -27,8 +27,8 @@
 #include <cmath>
 
 #include "harness/cases/checked.h"
-#include "harness/judge/judge.h"
 #include "properties/property.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -161,28 +161,23 @@ void require_shape(const Case& c) {
 
 Finding check(Subject& subject, const Case& c) {
   require_shape(c);
-  const Problem problem = make_problem(c, subject.oracle);
-  const Execution execution = execute(subject, problem);
-  if (const Finding f = failure_of(execution); f.kind != Finding::Kind::measured) return f;
+  const Run done = run(subject, c);
+  if (done.failed()) return done.failure;
   const bounds::Precision precision = precision_of(subject.facts, c, 0);
   const double e = rotation_error(subject.facts, c, 0);
   const double e_stored = e + bounds::stored_rotation_error(precision);
   Tally tally;
-  for (const Outputs& outputs : execution.outputs)
+  for (const Outputs& outputs : done.execution.outputs)
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::int64_t m = 0; m < c.tokens; ++m)
         for (std::int64_t n = 0; n < c.tokens; ++n) {
           if (m == n) continue;
-          const Measurement at{problem, outputs, b, m, n};
+          const Measurement at{done.problem, outputs, b, m, n};
           const std::vector<PairValue> z = relative_rotations(subject, at);
           check_prefix_sums(at, z, e_stored, precision.unit(), tally);
           check_staircase(at, z, e, precision, tally);
         }
   return tally.finding();
-}
-
-bool applies(const Offer& offer) {
-  return offer.tokens && offer.many_heads;
 }
 
 void shape(Case& c, const Offer& offer) {
@@ -205,7 +200,7 @@ const Registered decay({
     .name = "decay",
     .order = 50,
     .claim = "the decay bound, the Abel identity and the prefix sums hold",
-    .applies = applies,
+    .applies = [](const Offer& offer) { return offer.tokens && offer.many_heads; },
     .needs = "two tokens and several heads in one call",
     .shape = shape,
     .check = check,

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/judge/judge.h"
 #include "properties/property.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -30,10 +30,9 @@ double norm_error(const DoubleDouble& y2, const DoubleDouble& x2, double scale) 
 }
 
 Finding check(Subject& subject, const Case& c) {
-  const Problem problem = make_problem(c, subject.oracle);
-  const Execution execution = execute(subject, problem);
-  if (const Finding failure = failure_of(execution); failure.kind != Finding::Kind::measured)
-    return failure;
+  const Run done = run(subject, c);
+  if (done.failed()) return done.failure;
+  const Problem& problem = done.problem;
   const double scale = scale_of(c);
   const std::int64_t half = c.rotary_dim / 2;
   Tally tally;
@@ -59,7 +58,7 @@ Finding check(Subject& subject, const Case& c) {
   for_each_rotated_head(
       problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
         const bounds::Precision precision = precision_of(subject.facts, c, tensor);
-        for (const Outputs& outputs : execution.outputs) {
+        for (const Outputs& outputs : done.execution.outputs) {
           DoubleDouble head_x2, head_y2;
           double head_stored2 = 0;
           for (std::int64_t i = 0; i < half; ++i) {

@@ -309,12 +309,8 @@ class ArrayRun {
     const bool once = moves_much(c) && c.before == Before::nothing;
     const Problem problem =
         make_problem(c, subject.oracle, once ? SecondPositions::none : SecondPositions::reversed);
-    const auto make = [&] {
-      return once ? execute_once(subject, problem, c.seed % 2 == 0) : execute(subject, problem);
-    };
-    Execution execution = make();
-    if (execution.result.kind == CallResult::Kind::hang && learn_pace(subject, c))
-      execution = make();
+    const Execution execution =
+        once ? execute_once(subject, problem, c.seed % 2 == 0) : execute(subject, problem);
     const RowSample sample = RowSample::of(c);
     for (std::size_t i = 0; i < properties_.size(); ++i) {
       if (!concerns(i, c, at)) continue;

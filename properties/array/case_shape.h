@@ -1,4 +1,5 @@
-// The sizes of a case: tokens, batch, heads and the head of the first tensor.
+// The sizes of a case: tokens, batch, heads and the head of the first tensor. And its memory:
+// strides of tensors, tables and positions.
 #pragma once
 #include <optional>
 
@@ -32,5 +33,8 @@ bool has_long_table(const Levels& levels, std::int32_t contract);
 /// A shape of these levels, or nothing if the sizes allow none.
 std::optional<CaseShape> shape_of(const Levels& levels, Dtype dtype, std::int32_t contract,
                                   const Sizes& sizes, const LevelDraw& draw);
+
+/// Lays out a case of these levels, whose sizes are chosen.
+void lay_out(harness::Case& c, const Levels& levels, const LevelDraw& draw);
 
 }  // namespace ropewalk::properties

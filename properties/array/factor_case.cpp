@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "harness/cases/data.h"
-#include "properties/array/case_layout.h"
 #include "properties/array/case_shape.h"
 #include "properties/array/factor_table.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "properties/array/base_levels.h"
+#include "properties/array/offered_levels.h"
 
 namespace ropewalk::properties {
 using namespace harness;

@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "harness/cases/data.h"
-#include "properties/array/base_levels.h"
 #include "properties/array/factor_table.h"
 
 namespace ropewalk::properties {

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "harness/cases/data.h"
-#include "properties/covering/covering_candidates.h"
 #include "properties/covering/partial_row.h"
 #include "properties/covering/tuple_set.h"
 
@@ -13,6 +12,7 @@ namespace ropewalk::properties {
 namespace {
 
 constexpr int candidates_max = 24;
+constexpr std::int64_t conflicts_max = 100;
 
 bool is_empty(std::span<const std::uint64_t> set) {
   return std::all_of(set.begin(), set.end(), [](std::uint64_t word) { return word == 0; });
@@ -24,6 +24,82 @@ std::vector<TupleSet> sets_of(const Lanes& lanes, const std::vector<Strength>& s
   for (const Strength& strength : strengths) sets.emplace_back(lanes, strength);
   return sets;
 }
+
+// Completes rows so that they meet many tuples of the sets. Both must outlive this.
+class Candidates {
+ public:
+  Candidates(PartialRow& row, std::span<const TupleSet> sets)
+      : row_(row), sets_(sets), positions_(sets.size()) {}
+
+  // Completes the row, always by a lane that meets most. Returns false after too many conflicts,
+  // which proves nothing.
+  bool complete(std::uint64_t random) {
+    begin();
+    const auto choose = [&] {
+      count_fixed();
+      std::vector<int> best;
+      std::int64_t most = -1;
+      for (std::size_t word = 0; word < row_.lanes().words; ++word)
+        for (std::uint64_t open = row_.open(word); open != 0; open &= open - 1) {
+          const int lane = static_cast<int>(word) * 64 + std::countr_zero(open);
+          const std::int64_t met = counts_[static_cast<std::size_t>(lane)];
+          if (met < most) continue;
+          if (met > most) best.clear();
+          most = met;
+          best.push_back(lane);
+        }
+      return best[harness::hash(random, row_.fixed().size()) % best.size()];
+    };
+    return row_.finish(choose, conflicts_max);
+  }
+
+  // How many tuples the row meets, after complete().
+  std::int64_t gain() {
+    count_fixed();
+    std::int64_t sum = 0;
+    for (const int lane : row_.fixed()) sum += counts_[static_cast<std::size_t>(lane)];
+    return sum;
+  }
+
+ private:
+  void begin() {
+    counts_.assign(row_.lanes().factor.size(), 0);
+    counted_.clear();
+    for (auto& positions : positions_) positions.clear();
+  }
+
+  // Counts, for each lane, the tuples that it completes with fixed lanes. After a conflict, some
+  // that were counted are fixed no longer.
+  void count_fixed() {
+    const auto fixed = row_.fixed();
+    const bool goes_on = counted_.size() <= fixed.size() &&
+                         std::equal(counted_.begin(), counted_.end(), fixed.begin());
+    if (!goes_on) begin();
+    while (counted_.size() < fixed.size()) count(fixed[counted_.size()]);
+  }
+
+  void count(int lane) {
+    counted_.push_back(lane);
+    for (std::size_t s = 0; s < sets_.size(); ++s) {
+      const int position = sets_[s].position_of(lane);
+      if (position < 0) continue;
+      auto& all = positions_[s];
+      all.insert(std::upper_bound(all.begin(), all.end(), position), position);
+      sets_[s].each_stem(all, position, [&](std::size_t stem) {
+        const auto lanes = sets_[s].completions(stem);
+        for (std::size_t word = 0; word < lanes.size(); ++word)
+          for (std::uint64_t bits = lanes[word]; bits != 0; bits &= bits - 1)
+            ++counts_[word * 64 + static_cast<std::size_t>(std::countr_zero(bits))];
+      });
+    }
+  }
+
+  PartialRow& row_;
+  std::span<const TupleSet> sets_;
+  std::vector<std::int64_t> counts_;         // by lane
+  std::vector<int> counted_;                 // lanes, in the order of row_.fixed()
+  std::vector<std::vector<int>> positions_;  // by set: those of the counted lanes, ascending
+};
 
 }  // namespace
 
@@ -42,10 +118,6 @@ class Cover::State {
   std::optional<Row> next();
   void took(const Row& row);
   void forbid(const LevelTuple& tuple);
-  std::optional<Row> row_with(const LevelTuple& tuple) {
-    if (!reach(row_.lanes().of(tuple), candidates_, random())) return {};
-    return row_.row();
-  }
   Coverage coverage() {
     count_all();
     return {met_ + wanted_size(), met_};
@@ -255,40 +327,11 @@ void Cover::took(const Row& row) {
 void Cover::forbid(const LevelTuple& tuple) {
   state_->forbid(tuple);
 }
-std::optional<Row> Cover::row_with(const LevelTuple& tuple) {
-  return state_->row_with(tuple);
-}
 Coverage Cover::coverage() {
   return state_->coverage();
 }
 std::vector<LevelTuple> Cover::missing() {
   return state_->missing();
-}
-
-std::vector<Row> cover(const CoveringModel& model, const std::vector<Strength>& strengths,
-                       std::uint64_t seed, const std::vector<Row>& given) {
-  Cover cover(model, strengths, seed);
-  for (const Row& row : given) cover.took(row);
-  std::vector<Row> rows;
-  while (const auto row = cover.next()) {
-    cover.took(*row);
-    rows.push_back(*row);
-  }
-  return rows;
-}
-
-Coverage coverage_of(const CoveringModel& model, const Strength& strength,
-                     const std::vector<Row>& rows) {
-  Cover cover(model, {strength}, 0);
-  for (const Row& row : rows) cover.took(row);
-  return cover.coverage();
-}
-
-std::vector<LevelTuple> missing(const CoveringModel& model, const Strength& strength,
-                                const std::vector<Row>& rows) {
-  Cover cover(model, {strength}, 0);
-  for (const Row& row : rows) cover.took(row);
-  return cover.missing();
 }
 
 }  // namespace ropewalk::properties

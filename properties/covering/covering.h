@@ -4,8 +4,7 @@
 // Rows are made one at a time, as in AETG (Cohen, Dalal, Fredman, Patton, IEEE TSE 23, 1997) and
 // PICT (Czerwonka, PNSQC 2006). So a caller can try each row, say what it learned, and go on. A row
 // is the best of some candidates. A candidate begins with a tuple that no row has yet, then takes
-// the level that meets the most such tuples, again and again. Tuples of factors with many levels
-// weigh more.
+// the level that meets the most such tuples, again and again.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -71,9 +70,6 @@ class Cover {
   /// Adds a constraint: no row has all these levels. The levels of a whole row forbid only that
   /// row.
   void forbid(const LevelTuple& tuple);
-  /// Returns a row with these levels that satisfies all constraints, or nothing if there is none.
-  /// Calls of the same tuple may return different rows.
-  std::optional<Row> row_with(const LevelTuple& tuple);
 
   /// The sum over all strengths. This decides which of the tuples that are not met are possible.
   Coverage coverage();
@@ -84,17 +80,5 @@ class Cover {
   class State;
   std::unique_ptr<State> state_;
 };
-
-/// Returns rows that meet every possible tuple together with the `given` rows, without these.
-std::vector<Row> cover(const CoveringModel& model, const std::vector<Strength>& strengths,
-                       std::uint64_t seed, const std::vector<Row>& given = {});
-
-/// What `rows` meet. Rows that violate a constraint count too, with their possible tuples.
-Coverage coverage_of(const CoveringModel& model, const Strength& strength,
-                     const std::vector<Row>& rows);
-
-/// The possible tuples that `rows` do not meet, sorted.
-std::vector<LevelTuple> missing(const CoveringModel& model, const Strength& strength,
-                                const std::vector<Row>& rows);
 
 }  // namespace ropewalk::properties

@@ -3,7 +3,6 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -14,44 +13,26 @@ namespace {
 
 constexpr std::size_t entries_max = std::size_t{1} << 24;
 constexpr std::size_t arity_max = 24;  // each factor at least doubles the entries
-constexpr unsigned weight_log_max = 4;
 constexpr std::uint8_t unknown = 0, yes = 1, no = 2;
 
 std::size_t size(int value) {
   return static_cast<std::size_t>(value);
 }
 
-// The logarithm of levels^1.5, rounded. Tuples of factors with many levels need the most rows, so
-// rows are made for them first.
-unsigned weight_log(int levels) {
-  const auto n = static_cast<std::uint64_t>(std::max(levels, 2));
-  return static_cast<unsigned>(std::bit_width(2 * n * n * n) - 1) / 2;
-}
-
 }  // namespace
 
-Lanes::Lanes(const std::vector<int>& levels) : first(levels.size()), masks(levels.size()) {
-  std::vector<std::size_t> order(levels.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto log_of = [&](std::size_t f) {
-    return std::min(weight_log(levels[f]) - weight_log(2), weight_log_max);
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return log_of(a) > log_of(b); });
+Lanes::Lanes(const std::vector<int>& levels) {
   int next = 0;
-  for (const std::size_t f : order) {
-    const int count = levels[f];
+  for (const int count : levels) {
     if (count < 1 || count > 64)
       throw std::invalid_argument("a factor has " + std::to_string(count) + " levels, not 1 to 64");
-    if (words == 0 || next + count > static_cast<int>(words) * 64 ||
-        weight_logs.back() != log_of(f)) {
+    if (next + count > static_cast<int>(words) * 64) {
       next = static_cast<int>(words++) * 64;
-      weight_logs.push_back(log_of(f));
       factor.resize(words * 64, -1);
     }
-    first[f] = next;
-    masks[f] = (~std::uint64_t{0} >> (64 - count)) << (next % 64);
-    std::fill_n(factor.begin() + next, count, static_cast<int>(f));
+    std::fill_n(factor.begin() + next, count, static_cast<int>(first.size()));
+    first.push_back(next);
+    masks.push_back((~std::uint64_t{0} >> (64 - count)) << (next % 64));
     next += count;
   }
 }

@@ -13,7 +13,7 @@
 namespace ropewalk::properties {
 
 /// A lane is a bit for one level of one factor, in words of 64. The lanes of a factor are
-/// consecutive. Lanes of one word have the same weight, and words with a larger weight come first.
+/// consecutive, in one word.
 struct Lanes {
   explicit Lanes(const std::vector<int>& levels);
 
@@ -21,8 +21,6 @@ struct Lanes {
   std::vector<int> first;            ///< by factor: the lane of its level 0
   std::vector<std::uint64_t> masks;  ///< by factor: its lanes within their word
   std::vector<int> factor;           ///< by lane: its factor, or -1
-  /// By word: the logarithm of the weight. The weight of a tuple is the product over its lanes.
-  std::vector<unsigned> weight_logs;
 
   std::size_t factor_of(int lane) const {
     return static_cast<std::size_t>(factor[static_cast<std::size_t>(lane)]);

@@ -1,7 +1,5 @@
-// Sets of tuples of lanes, and counts of the tuples that each lane would meet. Both have a bit for
-// each lane, so one operation treats 64 of them.
+// Sets of tuples of lanes.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,7 +18,7 @@ class TupleSet {
 
   int t() const { return t_; }
   std::int64_t size() const { return size_; }
-  std::size_t stems() const { return weight_logs_.size(); }
+  std::size_t stems() const { return bits_.size() / words_; }
   /// The lanes of a stem, ascending.
   std::span<const int> stem_lanes(std::size_t stem) const {
     return std::span(stem_lanes_).subspan(stem * length_, length_);
@@ -29,8 +27,6 @@ class TupleSet {
   std::span<const std::uint64_t> completions(std::size_t stem) const {
     return std::span(bits_).subspan(stem * words_, words_);
   }
-  /// The logarithm of the product of the weights of its lanes.
-  unsigned weight_log(std::size_t stem) const { return weight_logs_[stem]; }
   /// The tuple of a stem and a lane, ascending.
   std::vector<int> tuple(std::size_t stem, int lane) const;
 
@@ -73,7 +69,6 @@ class TupleSet {
   /// By depth and node: what is added to a position to get the node of the next depth.
   std::vector<std::vector<std::int32_t>> bases_;
   std::vector<int> stem_lanes_;
-  std::vector<unsigned> weight_logs_;
   std::vector<std::uint64_t> bits_;
 };
 
@@ -92,35 +87,5 @@ void TupleSet::each(std::size_t depth, std::size_t node, std::span<const int> le
       each(depth + 1, next, left.subspan(i + 1), position == with ? -1 : with, use);
   }
 }
-
-/// A number for each lane. Plane k holds bit k of the numbers of all lanes. The sets must not
-/// change between add() and the next call of another function.
-class LaneCounts {
- public:
-  LaneCounts(const Lanes& lanes, std::span<const TupleSet> sets);
-
-  void clear();
-  /// Adds the stem's weight to each lane that completes it.
-  void add(const TupleSet& set, std::size_t stem);
-  void subtract(const TupleSet& set, std::size_t stem);
-  /// Leaves in a set of lanes those with the largest number times weight.
-  void keep_largest(std::span<std::uint64_t> lanes);
-  /// The sum of number times weight over some lanes.
-  std::int64_t sum(std::span<const int> lanes);
-
- private:
-  struct Waiting {
-    std::size_t count = 0;
-    std::array<const std::uint64_t*, 7> bits{};
-  };
-  void add_seven(const Waiting& waiting, std::size_t log);
-  void add_waiting();
-
-  std::size_t words_, planes_;
-  std::vector<unsigned> word_logs_;
-  std::vector<Waiting> waiting_;     ///< by the logarithm of the weight: what is still to be added
-  std::vector<std::uint64_t> bits_;  ///< by word and plane
-  std::vector<std::uint64_t> largest_;
-};
 
 }  // namespace ropewalk::properties

@@ -8,8 +8,9 @@
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "properties/exhaustive/division.h"
+#include "properties/search/verdict_rows.h"
 #include "properties/search/verify.h"
-#include "reports/record/certificate_fields.h"
+#include "reports/record/record.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -31,16 +32,11 @@ PairBounds pair_bounds(const KernelFacts& facts, Dtype dtype) {
 }
 
 VerdictRow verdict_for(const KernelFacts& facts, const ChunkPlan& plan) {
-  VerdictRow row;
-  row.kernel = facts.name;
-  row.summary = facts.summary;
-  row.plugin = facts.plugin;
-  row.angle_contract = word_of(contract_words, facts.angle_contract);
+  VerdictRow row = row_for(facts);
   row.pairing = word_of(plan.pairing);
   row.dtype = word_of(plan.dtype);
   row.property = exhaustive_name;
   row.claim = exhaustive_claim;
-  row.judged_on = judged_on(facts);
   row.declared = declared_words(facts, plan.dtype);
   return row;
 }

@@ -14,7 +14,7 @@
 #include "properties/judge_threads.h"
 #include "properties/property.h"
 #include "properties/search/verify.h"
-#include "reports/record/certificate_fields.h"
+#include "reports/record/record.h"
 
 namespace ropewalk::properties {
 using namespace harness;

@@ -37,25 +37,21 @@ TEST(Shards, CoverTheRangeOnceAndAreCutWhereCallsEnd) {
   for (const PositionRange whole :
        {PositionRange{0, 65535}, PositionRange{5, 65535}, all, PositionRange{-70000, 70001}})
     for (const std::int64_t n : {1, 2, 3, 4, 7}) {
-      std::vector<PositionRange> shards;
-      for (std::int64_t i = 1; i <= n; ++i) {
-        const auto shard = shard_of(whole, i, n, division);
-        ASSERT_TRUE(shard) << i << "/" << n;
-        shards.push_back(*shard);
-        if (shard->first == whole.first) continue;
-        // The call that holds the position before the shard ends there.
-        const auto before = calls_of({shard->first - 1, shard->first + 1}, division);
-        EXPECT_EQ(before.at(0), (PositionRange{shard->first - 1, shard->first - 1}));
-      }
+      const auto shards = shards_of(whole, n, division);
+      ASSERT_EQ(std::ssize(shards), n);
       expect_covered(whole, shards);
+      for (std::int64_t i = 1; i < n; ++i) {
+        // The call that holds the position before the shard ends there.
+        const std::int64_t before = shards[static_cast<std::size_t>(i)].first - 1;
+        EXPECT_EQ(calls_of({before, before + 2}, division).at(0), (PositionRange{before, before}));
+      }
     }
 }
 
 TEST(Shards, OfTooFewPositionsAreRefused) {
-  EXPECT_TRUE(shard_of({7, 7}, 1, 1, division));
-  for (const std::int64_t i : {1, 2}) EXPECT_FALSE(shard_of({7, 7}, i, 2, division));
-  for (std::int64_t i = 1; i <= 17; ++i)
-    EXPECT_FALSE(shard_of({0, 8 * division.usual_short - 1}, i, 17, division));
+  EXPECT_EQ(shards_of({7, 7}, 1, division), (std::vector<PositionRange>{{7, 7}}));
+  EXPECT_TRUE(shards_of({7, 7}, 2, division).empty());
+  EXPECT_TRUE(shards_of({0, 8 * division.usual_short - 1}, 17, division).empty());
 }
 
 TEST(Pieces, CoverTheRangeOnce) {
@@ -71,9 +67,8 @@ TEST(Calls, AreTheSameInPiecesShardsAndTheWhole) {
   std::vector<PositionRange> in_pieces, in_shards;
   for (const PositionRange& piece : pieces_of(whole, division))
     for (const PositionRange& call : calls_of(piece, division)) in_pieces.push_back(call);
-  for (std::int64_t i = 1; i <= 5; ++i)
-    for (const PositionRange& call : calls_of(*shard_of(whole, i, 5, division), division))
-      in_shards.push_back(call);
+  for (const PositionRange& shard : shards_of(whole, 5, division))
+    for (const PositionRange& call : calls_of(shard, division)) in_shards.push_back(call);
   EXPECT_EQ(in_pieces, calls);
   EXPECT_EQ(in_shards, calls);
   EXPECT_NE(calls_of(whole, of_seed(1)), calls);
@@ -135,18 +130,14 @@ class ComparedPosition : public testing::TestWithParam<Pairing> {
     return outputs[static_cast<std::size_t>(head * 2 * half + e)];
   }
   bool suspicious(Suspicious look, double block, double vector) const {
-    return suspicious(look, SquaredLimit{block, 0}, SquaredLimit{vector, 0}, {});
-  }
-  bool suspicious(Suspicious look, SquaredLimit block, SquaredLimit vector,
-                  const bounds::Precision& precision) const {
     return look({outputs.data(),
                  x.data(),
                  {r.data(), zero.data(), r.data(), zero.data()},
                  half,
-                 block,
-                 vector,
-                 precision.stored_u,
-                 precision.stored_least()});
+                 {block, 0},
+                 {vector, 0},
+                 0,
+                 0});
   }
   std::vector<float> outputs, x;
   std::vector<double> r, zero;
@@ -170,30 +161,6 @@ TEST_P(ComparedPosition, SeesEachElementOfEachHead) {
         EXPECT_FALSE(suspicious(look, 1e-5, 1e-5)) << head << " " << e;
         at(head, e) = right;
       }
-  }
-}
-
-// Numbers of bf16 next to 1 lie 2^-7 apart above and 2^-8 below, those next to 3/4 2^-8.
-TEST_P(ComparedPosition, AllowsHalfTheDistanceOfTheStoredType) {
-  const auto bf16 = bounds::stored_as(data_type(Dtype::bf16).format);
-  const SquaredLimit one{0x1p-60, 1}, tight{0x1p-60, 0};
-  for (const Suspicious look :
-       {suspicious_rows(GetParam(), true), suspicious_rows_anywhere(GetParam(), true)}) {
-    EXPECT_FALSE(suspicious(look, tight, tight, bf16));
-    const auto [first, second] = pair_index(GetParam(), 5, half);
-    const auto is_allowed = [&](std::int64_t head, std::int64_t e, float off) {
-      const float right = at(head, e);
-      at(head, e) = right + off;
-      const bool suspected = suspicious(look, one, one, bf16);
-      at(head, e) = right;
-      return !suspected;
-    };
-    EXPECT_TRUE(is_allowed(0, first, 0x1p-8F)) << "of 1";
-    EXPECT_FALSE(is_allowed(0, first, 0x1.02p-8F));
-    EXPECT_TRUE(is_allowed(1, second, -0x1p-8F));
-    EXPECT_FALSE(is_allowed(1, second, std::numeric_limits<float>::quiet_NaN()));
-    EXPECT_TRUE(is_allowed(2, first, 0x1p-9F)) << "of 3/4, beside another 3/4";
-    EXPECT_FALSE(is_allowed(2, second, 0x1.8p-9F));
   }
 }
 

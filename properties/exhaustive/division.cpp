@@ -76,18 +76,18 @@ std::string Division::text() const {
       least_long, longest, short_calls, 2 * usual_short - longest_short, longest_short);
 }
 
-std::optional<PositionRange> shard_of(PositionRange whole, std::int64_t i, std::int64_t n,
-                                      const Division& division) {
-  const auto begin = [&](std::int64_t part) {
-    if (part == 0) return whole.first;
-    if (part == n) return whole.last + 1;
+std::vector<PositionRange> shards_of(PositionRange whole, std::int64_t n,
+                                     const Division& division) {
+  std::vector<PositionRange> shards;
+  std::int64_t from = whole.first;
+  for (std::int64_t part = 1; part <= n; ++part) {
     const std::int64_t near = whole.first + whole.count() / n * part + whole.count() % n * part / n;
-    return std::max(whole.first, call_of(near, division).first);
-  };
-  // An empty part is refused for every part, since a merge would look for its rows in vain.
-  for (std::int64_t part = 0; part < n; ++part)
-    if (begin(part) >= begin(part + 1)) return std::nullopt;
-  return PositionRange{begin(i - 1), begin(i) - 1};
+    const std::int64_t to = part == n ? whole.last + 1 : call_of(near, division).first;
+    if (to <= from) return {};  // a merge would look for the rows of an empty part in vain
+    shards.push_back({from, to - 1});
+    from = to;
+  }
+  return shards;
 }
 
 std::vector<PositionRange> pieces_of(PositionRange range, const Division& division) {

@@ -14,7 +14,6 @@
 // take 4.25 s: a call costs some 50 us beside its positions (two processors of a Xeon).
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,9 +42,8 @@ struct Division {
   std::string text() const;                 ///< as certificates say it
 };
 
-/// Part i of n of a range. It is cut where a call ends. Empty if the range has too few calls.
-std::optional<PositionRange> shard_of(PositionRange whole, std::int64_t i, std::int64_t n,
-                                      const Division& division);
+/// The n parts of a range, cut where calls end. None if the range has too few calls for n.
+std::vector<PositionRange> shards_of(PositionRange whole, std::int64_t n, const Division& division);
 
 /// The pieces of a range, of about 2^22 positions, which are judged and recorded one by one. Each
 /// takes a few seconds. They are cut where a group ends.

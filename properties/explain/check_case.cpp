@@ -23,9 +23,7 @@ Finding check_case(const Property& property, Subject& subject, const Case& c) {
     throw BadCase("calls: the property " + std::string(property.name) + " has no sequences");
   try {
     try {
-      const Finding found = property.check(subject, c);
-      const bool was_slow = found.kind == Finding::Kind::hang && learn_pace(subject, c);
-      return was_slow ? property.check(subject, c) : found;
+      return property.check(subject, c);
     } catch (const Killed&) {
       subject.worker.restart();
       return property.check(subject, c);

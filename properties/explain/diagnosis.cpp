@@ -27,9 +27,8 @@
 #include <utility>
 
 #include "harness/cases/data.h"
-#include "properties/explain/elsewhere.h"
+#include "properties/explain/hypotheses.h"
 #include "properties/explain/places.h"
-#include "properties/explain/roundings.h"
 #include "properties/two_runs.h"
 
 namespace ropewalk::properties {

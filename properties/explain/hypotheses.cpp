@@ -1,7 +1,6 @@
 #include "properties/explain/hypotheses.h"
 #include "harness/cases/names.h"
 #include "kernels/api/half.h"
-#include "properties/explain/elsewhere.h"
 #include "properties/explain/facts.h"
 
 #include <fmt/format.h>

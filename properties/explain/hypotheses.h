@@ -29,4 +29,17 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene);
 /// explain more pairs than were needed to find its number.
 std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitted_to);
 
+/// Adds those that the rows of a table lie at another distance from each other.
+void add_table_rows(const Scene& scene, std::vector<Hypothesis>& list);
+
+/// A rounding to a 16-bit data type, which leaves errors of about the bound. Roundings are told
+/// from one another by the bits of the outputs and not by distances.
+struct Rounded {
+  std::string cause;   ///< "rounds each product to bf16 before the sum"; empty: none is found
+  std::string advice;  ///< "error_bound = 5 would declare it"; empty: the errors are larger
+};
+
+/// Finds the rounding that gives the outputs of both cases. None is found for f32 and f64 data.
+Rounded rounding_of(const Look& look, const harness::Case& c, const harness::Case& larger);
+
 }  // namespace ropewalk::properties

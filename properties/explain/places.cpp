@@ -69,7 +69,7 @@ std::int64_t first_of_rows(const Rows& kind, const Scene& scene) {
 
 // The case with other counts, packed, at its last position.
 Case with_counts(const Case& c, std::int64_t batch, std::int64_t tokens, std::int64_t heads) {
-  Case out = with_positions(c, [](std::int64_t p) { return p; });
+  Case out = listed_positions(c);
   out.positions.assign(static_cast<std::size_t>(batch * tokens), out.positions.back());
   out.batch = batch;
   out.tokens = tokens;

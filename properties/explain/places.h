@@ -1,5 +1,6 @@
 // Where the wrong elements of a scene are. A place is what was seen, and no cause.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,6 +30,15 @@ std::string rows_from_on(const Look& look, const harness::Case& c, const Scene& 
 /// "only in the first call of a prepared state", if the same call, made again, is right, or the
 /// same of the second call.
 std::string call_of_state(const Look& look, const harness::Case& c, const Scene& small);
+
+/// Where the wrong outputs of the first wrong row would be right.
+struct Elsewhere {
+  std::string text;  ///< "right at position 2 instead of 1"; empty: in no place that is tried
+  std::optional<std::int64_t> row = {};  ///< of a table by position, if it has that one
+  std::int64_t position = 0;             ///< of the wrong row
+};
+/// `whole_pairs`: not in one element alone.
+Elsewhere right_elsewhere(const Scene& scene, bool whole_pairs);
 
 /// "a, b" of the texts that are not empty.
 std::string joined(const std::vector<std::string>& parts);

@@ -170,11 +170,6 @@ TEST_P(Blocks, SpeakOfOneCase) {
   const Finding again = replayed(c);
   EXPECT_EQ(again.margin, row.margin);
   EXPECT_EQ(again.where, row.where);
-  const auto pair = row.diagnosis.find("pair");
-  const auto digit = row.diagnosis.find_first_of("0123456789", pair);
-  if (row.diagnosis.starts_with("only in pair") && digit != std::string::npos) {
-    EXPECT_LT(std::stoll(row.diagnosis.substr(digit)), c.rotary_dim / 2) << row.diagnosis;
-  }
   EXPECT_NE((row.cause + row.diagnosis).find(words), std::string::npos)
       << row.cause << "; " << row.diagnosis;
   if (row.worst_margin == 0) return;
@@ -194,14 +189,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Known{"mutant_position_clamped_exact", "agreement", "gain"},
                     Known{"mutant_pairing_swapped_exact", "norm", "pairs elements as interleaved"},
                     Known{"mutant_last_of_three_heads_table", "agreement",
-                          "leaves outputs unwritten"}),
+                          "leaves outputs unwritten"},
+                    Known{"mutant_frequency_in_bf16_exact", "agreement", "rounds inv_freq"}),
     [](const auto& known) { return known.param[0]; });
-
-TEST(Shrink, KeepsTheWorstMarginOfAllCases) {
-  const VerdictRow row = failure("mutant_frequency_in_bf16_exact", "agreement");
-  EXPECT_GT(row.worst_margin, 2 * row.margin);
-  EXPECT_TRUE(row.worst_replay.starts_with("ropewalk replay '")) << row.worst_replay;
-}
 
 // A correct kernel must pass every case that a step makes: no step may leave what a property can
 // judge.

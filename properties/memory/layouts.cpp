@@ -1,7 +1,8 @@
 // Where and how a call's data lies, and in which parts and order it comes, does not change the
-// result. Each property runs a case in two ways and compares.
+// result. Each property is a row of a table: it makes other cases of a case, each of which must
+// give what the case gives.
 //
-// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho (the_same). For
+// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho (within_two_errors). For
 // position_types and tensors_apart it is always 2 e rho; the contract promises no equal bits there.
 //
 // position_types: positions as int32 and as int64 mean the same.
@@ -39,6 +40,7 @@
 
 #include "harness/cases/checked.h"
 #include "harness/cases/data.h"
+#include "harness/cases/layouts.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
@@ -47,44 +49,128 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
+// Compares a case with parts, which must give the same. A kernel may refuse a part of another type:
+// it may take such a type only beside the usual one.
+Finding compare_parts(Subject& subject, const Run& whole, const std::vector<Part>& parts, Law law) {
+  if (whole.failed()) return whole.failure;
+  Tally tally;
+  for (const Part& part : parts) {
+    const Run alone = run_part(subject, whole, part);
+    const bool is_refused = alone.failure.kind == Finding::Kind::unsupported;
+    if (is_refused && part.alone.tensors[0].dtype) continue;
+    if (alone.failed()) return alone.failure;
+    law.source = part.source;
+    compare(subject, whole, alone, law, tally);
+  }
+  return tally.finding();
+}
+
+Finding nothing_to_change() {
+  Finding f;
+  f.kind = Finding::Kind::unsupported;
+  f.reason = "there is nothing to change in this case";
+  return f;
+}
+
 Finding check_position_types(Subject& subject, const Case& c) {
-  const auto run_with = [&](Dtype dtype) {
-    Case typed = c;
-    typed.position_dtype = dtype;
-    return run(subject, typed);
-  };
-  return compare_two(
-      subject, run_with(Dtype::i32), [&] { return run_with(Dtype::i64); },
-      within_two_errors(subject, c, "int32 and int64 positions differ"));
+  Case other = c;
+  other.position_dtype = c.position_dtype == Dtype::i32 ? Dtype::i64 : Dtype::i32;
+  return compare_parts(subject, run(subject, c), {{other}},
+                       within_two_errors(subject, c, "int32 and int64 positions differ"));
 }
 
 Finding check_placement(Subject& subject, const Case& c) {
-  const auto run_placed = [&](bool in_place) {
-    Case out = c;
-    out.fused = out.one_buffer = false;
-    for (TensorCase& t : out.tensors) {
-      t.in_place = in_place;
-      if (in_place) t.out = t.in;
-      if (in_place) t.out_at = t.in_at;
-    }
-    return run(subject, out);
-  };
-  return compare_two(
-      subject, run_placed(false), [&] { return run_placed(true); },
-      the_same(subject, c, "in place differs from out of place"));
+  Case other = c;
+  other.fused = other.one_buffer = false;
+  for (TensorCase& t : other.tensors) {
+    t.in_place = true;
+    t.out = t.in;
+    t.out_at = t.in_at;
+  }
+  return compare_parts(subject, run(subject, c), {{other}},
+                       the_same(subject, c, "in place differs from out of place"));
+}
+
+// Contiguous everywhere, each tensor in a buffer of its own.
+Case packed(const Case& c) {
+  Case out = listed_positions(c);
+  lay_plainly(out);
+  return out;
 }
 
 Finding check_strides(Subject& subject, const Case& c) {
-  const Case packed = contiguous_case(c);
-  if (with_positions(c, [](std::int64_t p) { return p; }) == packed)
-    return not_for_this_case("its memory is contiguous already");
-  const Run spread = run(subject, c);
-  if (spread.failed()) return spread.failure;
-  Problem together = make_problem(packed, subject.oracle);
-  copy_heads(spread.problem, together, [](const HeadPlace& at) { return at; });
-  return compare_two(
-      subject, run(subject, std::move(together)), [&] { return spread; },
-      the_same(subject, c, "the strides change the result"));
+  if (listed_positions(c) == packed(c)) return nothing_to_change();
+  return compare_parts(subject, run(subject, c), {{packed(c)}},
+                       the_same(subject, c, "the strides change the result"));
+}
+
+Finding check_order(Subject& subject, const Case& c) {
+  const bool one_head = std::all_of(c.tensors.begin(), c.tensors.end(),
+                                    [](const TensorCase& t) { return t.heads == 1; });
+  if (c.batch == 1 && c.tokens == 1 && one_head) return nothing_to_change();
+  Part reversed{listed_positions(c), [&](const HeadPlace& at) {
+                  return HeadPlace{at.tensor, c.batch - 1 - at.b, c.tokens - 1 - at.t,
+                                   c.tensors[at.tensor].heads - 1 - at.h};
+                }};
+  std::reverse(reversed.alone.positions.begin(), reversed.alone.positions.end());
+  return compare_parts(subject, run(subject, c), {reversed},
+                       the_same(subject, c, "another order gives another result"));
+}
+
+Finding check_chunks(Subject& subject, const Case& c) {
+  if (c.tokens < 2 && c.batch < 2) return nothing_to_change();
+  const CaseRange rows{0, c.batch}, tokens{0, c.tokens};
+  std::vector<Part> parts;
+  if (c.tokens > 1) {
+    const std::int64_t cut = 1 + c.shift % (c.tokens - 1);
+    parts = {part_of(c, rows, {0, cut}), part_of(c, rows, {cut, c.tokens})};
+  }
+  if (c.batch > 1) {
+    const std::int64_t cut = 1 + c.shift % (c.batch - 1);
+    parts.push_back(part_of(c, {0, cut}, tokens));
+    parts.push_back(part_of(c, {cut, c.batch}, tokens));
+  }
+  Problem problem = make_problem(c, subject.oracle);
+  keep_positions(problem);  // of the first placement: a part would get others than the whole
+  return compare_parts(subject, run(subject, std::move(problem)), parts,
+                       the_same(subject, c, "a part differs from the whole"));
+}
+
+Finding check_tensors_apart(Subject& subject, const Case& c) {
+  require(!c.own_tables,
+          "tensors_apart: needs own_tables=0, as all tensors must turn by the same angles");
+  std::vector<Part> parts;
+  for (std::uint32_t tensor = 0; tensor < c.tensors.size(); ++tensor) {
+    if (!c.tensors[tensor].rotate) continue;
+    parts.push_back({packed(c), [tensor](HeadPlace at) {
+                       at.tensor = tensor;
+                       return at;
+                     }});
+    parts.back().alone.tensors = {parts.back().alone.tensors[tensor]};
+  }
+  return compare_parts(subject, run(subject, c), parts,
+                       within_two_errors(subject, c, "Q and K in one call differ from each alone"));
+}
+
+Finding check_alignment(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(c, subject.oracle);
+  // Runs both placements with all buffers at these distances from the beginning of their pages.
+  const auto run_at = [&](const std::function<std::uint64_t(std::size_t)>& lead) {
+    return run_like(subject, problem, {.steps = 0, .lead = lead});
+  };
+  const auto distance = [&](std::size_t buffer) {
+    const auto size = static_cast<std::uint64_t>(problem.buffers[buffer].element_bytes());
+    const auto at = static_cast<std::int64_t>(buffer);
+    // Below 16, `shift` is the distance in elements of two thirds of the buffers; the others get a
+    // seeded one. From 16 on, all distances are seeded.
+    const std::uint64_t chance = hash(c.seed, 0xa119, c.shift, at);
+    const bool common = c.shift < 16 && chance % 3 != 0;
+    const std::uint64_t elements = common ? static_cast<std::uint64_t>(c.shift) : chance >> 8;
+    return elements % (64 / size) * size;
+  };
+  const Run plain = run_at([](std::size_t) { return 0; }), moved = run_at(distance);
+  return compare_two(subject, plain, moved,
+                     the_same(subject, c, "another alignment gives another result"));
 }
 
 // One token, whose table has one row. The stride of that row is never used, so it may be anything:
@@ -107,57 +193,6 @@ std::vector<Case> one_table_row(const Offer& offer, Profile) {
     cases.push_back(c);
   }
   return cases;
-}
-
-Finding check_order(Subject& subject, const Case& c) {
-  const auto mirrored = [&](const HeadPlace& at) {
-    return HeadPlace{at.tensor, c.batch - 1 - at.b, c.tokens - 1 - at.t,
-                     c.tensors[at.tensor].heads - 1 - at.h};
-  };
-  const bool one_head = std::all_of(c.tensors.begin(), c.tensors.end(),
-                                    [](const TensorCase& t) { return t.heads == 1; });
-  if (c.batch == 1 && c.tokens == 1 && one_head)
-    return not_for_this_case("there is only one row to permute");
-  const Run first = run(subject, c);
-  const auto run_reversed = [&] {
-    Case reversed = with_positions(c, [](std::int64_t p) { return p; });
-    std::reverse(reversed.positions.begin(), reversed.positions.end());
-    Problem problem = make_problem(reversed, subject.oracle);
-    copy_heads(first.problem, problem, mirrored);
-    return run(subject, std::move(problem));
-  };
-  return compare_two(subject, first, run_reversed,
-                     the_same(subject, c, "another order gives another result", mirrored));
-}
-
-std::vector<CasePart> parts_of(const Case& c) {
-  std::vector<CasePart> parts;
-  if (c.tokens > 1) {
-    const std::int64_t cut = 1 + c.shift % (c.tokens - 1);
-    parts = {{0, c.batch, 0, cut}, {0, c.batch, cut, c.tokens - cut}};
-  }
-  if (c.batch > 1) {
-    const std::int64_t cut = 1 + c.shift % (c.batch - 1);
-    parts.push_back({0, cut, 0, c.tokens});
-    parts.push_back({cut, c.batch - cut, 0, c.tokens});
-  }
-  return parts;
-}
-
-Finding check_chunks(Subject& subject, const Case& c) {
-  if (c.tokens < 2 && c.batch < 2) return not_for_this_case("one token has no two parts");
-  Problem problem = make_problem(c, subject.oracle);
-  keep_positions(problem);  // of the first placement: a part would get others than the whole
-  const Run whole = run(subject, std::move(problem));
-  if (whole.failed()) return whole.failure;
-  Tally tally;
-  for (const CasePart& part : parts_of(c)) {
-    const Run alone = run_part(subject, whole, part);
-    if (alone.failed()) return alone.failure;
-    compare(subject, whole, alone,
-            the_same(subject, c, "a part differs from the whole", source_of(part)), tally);
-  }
-  return tally.finding();
 }
 
 // Batch rows at very different places, with the first and the last cut off alone. No row may depend
@@ -183,34 +218,6 @@ std::vector<Case> far_apart_rows(const Offer& offer, Profile profile) {
   return cases;
 }
 
-Finding check_tensors_apart(Subject& subject, const Case& c) {
-  require(!c.own_tables,
-          "tensors_apart: needs own_tables=0, as all tensors must turn by the same angles");
-  const Run together = run(subject, c);
-  if (together.failed()) return together.failure;
-  Tally tally;
-  for (std::uint32_t tensor = 0; tensor < c.tensors.size(); ++tensor) {
-    if (!c.tensors[tensor].rotate) continue;
-    const auto source = [tensor](HeadPlace at) {
-      at.tensor = tensor;
-      return at;
-    };
-    Case alone = contiguous_case(c);
-    alone.tensors = {alone.tensors[tensor]};
-    Problem problem = make_problem(alone, subject.oracle);
-    copy_heads(together.problem, problem, source);
-    const Run single = run(subject, std::move(problem));
-    // A kernel may take another type only beside the usual one.
-    if (single.failure.kind == Finding::Kind::unsupported && tensor_dtype(c, tensor) != c.dtype)
-      continue;
-    if (single.failed()) return single.failure;
-    compare(subject, together, single,
-            within_two_errors(subject, c, "Q and K in one call differ from each alone", source),
-            tally);
-  }
-  return tally.finding();
-}
-
 // K of each other type beside Q. A type that the kernel refuses is not planned, nor f64 under the
 // f32_angle contract, which is not for it.
 std::vector<Case> types_side_by_side(const Offer& offer, Profile) {
@@ -226,27 +233,6 @@ std::vector<Case> types_side_by_side(const Offer& offer, Profile) {
   return cases;
 }
 
-Finding check_alignment(Subject& subject, const Case& c) {
-  const Problem problem = make_problem(c, subject.oracle);
-  // Runs both placements with all buffers at these distances from the beginning of their pages.
-  const auto run_at = [&](const std::function<std::uint64_t(std::size_t)>& lead) {
-    return run_like(subject, problem, {.steps = 0, .lead = lead});
-  };
-  const auto distance = [&](std::size_t buffer) {
-    const auto size = static_cast<std::uint64_t>(problem.buffers[buffer].element_bytes());
-    const auto at = static_cast<std::int64_t>(buffer);
-    // Below 16, `shift` is the distance in elements of two thirds of the buffers; the others get a
-    // seeded one. From 16 on, all distances are seeded.
-    const std::uint64_t chance = hash(c.seed, 0xa119, c.shift, at);
-    const bool common = c.shift < 16 && chance % 3 != 0;
-    const std::uint64_t elements = common ? static_cast<std::uint64_t>(c.shift) : chance >> 8;
-    return elements % (64 / size) * size;
-  };
-  return compare_two(
-      subject, run_at([](std::size_t) { return 0; }), [&] { return run_at(distance); },
-      the_same(subject, c, "another alignment gives another result"));
-}
-
 std::vector<Case> distances(const Offer& offer, Profile profile) {
   std::vector<Case> cases = at_size(offer, profile);
   Case c = with(offer.base, offer, {.from = 3, .tokens = 3});
@@ -259,19 +245,6 @@ std::vector<Case> distances(const Offer& offer, Profile profile) {
     cases.push_back(with(resized(c, size), offer, {.in_place = i % 3 == 0}));
   }
   return cases;
-}
-
-void shape_placement(Case& c, const Offer&) {
-  for (TensorCase& t : c.tensors) t.in_place = false;
-}
-
-void shape_chunks(Case& c, const Offer& offer) {
-  if (offer.tokens) c.tokens = std::max<std::int64_t>(c.tokens, 2);
-}
-
-void shape_tensors_apart(Case& c, const Offer&) {
-  c.own_tables = false;
-  if (c.tensors.size() < 2) c.tensors.resize(2, c.tensors[0]);
 }
 
 const Registered layouts[] = {
@@ -289,7 +262,10 @@ const Registered layouts[] = {
                 .claim = "in place gives what out of place gives",
                 .applies = [](const Offer& o) { return o.in_place && o.out_of_place; },
                 .needs = "both in place and out of place",
-                .shape = shape_placement,
+                .shape =
+                    [](Case& c, const Offer&) {
+                      for (TensorCase& t : c.tensors) t.in_place = false;
+                    },
                 .check = check_placement}),
     Registered({.name = "strides",
                 .order = 190,
@@ -316,7 +292,10 @@ const Registered layouts[] = {
                 .claim = "a prompt in parts gives what the whole gives",
                 .applies = [](const Offer& o) { return o.tokens || o.batch; },
                 .needs = "two tokens or batch rows in one call",
-                .shape = shape_chunks,
+                .shape =
+                    [](Case& c, const Offer& offer) {
+                      if (offer.tokens) c.tokens = std::max<std::int64_t>(c.tokens, 2);
+                    },
                 .fixed_cases = far_apart_rows,
                 .check = check_chunks}),
     Registered({.name = "tensors_apart",
@@ -324,7 +303,11 @@ const Registered layouts[] = {
                 .claim = "Q and K in one call give what each gives alone",
                 .applies = [](const Offer& o) { return o.two_tensors && o.each_alone; },
                 .needs = "two tensors in one call, and each alone",
-                .shape = shape_tensors_apart,
+                .shape =
+                    [](Case& c, const Offer&) {
+                      c.own_tables = false;
+                      if (c.tensors.size() < 2) c.tensors.resize(2, c.tensors[0]);
+                    },
                 .fixed_cases = types_side_by_side,
                 .check = check_tensors_apart}),
     Registered({.name = "alignment",

@@ -167,10 +167,6 @@ bool judges(const Case& c) {
   return c.callers > 1 && c.data != DataPattern::subnormal && c.data != DataPattern::span;
 }
 
-bool applies(const Offer& offer) {
-  return offer.thread_safe;
-}
-
 // Callers must meet in every code path, so each case uses other features of the offer.
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
@@ -218,7 +214,7 @@ const Registered threads({
     .name = "threads",
     .order = 260,
     .claim = "concurrent calls, of one state or of two, give what each gives alone",
-    .applies = applies,
+    .applies = [](const Offer& offer) { return offer.thread_safe; },
     .needs = "ROPE_THREAD_SAFE",
     .fixed_cases = fixed_cases,
     .check = check,

@@ -9,7 +9,6 @@
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -20,8 +19,8 @@ namespace ropewalk::mutants {
 namespace {
 
 // The frame of all mutants without an error, so a mutant fails only for its hook.
-const RegisteredKernel scalar_table = on_table<Correct>("control_scalar_table");
-const RegisteredKernel scalar_exact = on_angles<Correct>("control_scalar_exact");
+const auto scalar = planted<Correct>("control_scalar_table");
+const auto scalar_exact = planted<Correct>("control_scalar_exact");
 
 // Fused multiply-adds in the body (2 u instead of sqrt(5) u) and none in the last n % 4 pairs. So
 // the last bits of pairs of one head differ.
@@ -35,62 +34,46 @@ struct FusedBody : Correct {
     x.out[x.at.second] = x.scale * std::fma(x2, x.cos2, x1 * x.sin2);
   }
 };
-const RegisteredKernel fused_table = on_table<FusedBody>("control_fma_table");
-const RegisteredKernel fused_exact = on_angles<FusedBody>("control_fma_exact");
+const auto fused_table = planted<FusedBody>("control_fma_table");
+const auto fused_exact = planted<FusedBody>("control_fma_exact");
 
 // std::complex computes in another order and has rules of its own for values that are not finite.
-struct ByComplex : Correct {
-  void rotate(const Pair& x) override {
-    const std::complex<float> y = std::complex<float>(x.in[x.at.first], x.in[x.at.second]) *
-                                  std::complex<float>(x.cos1, x.sin1);
-    x.out[x.at.first] = x.scale * y.real();
-    x.out[x.at.second] = x.scale * y.imag();
-  }
-};
-const RegisteredKernel by_complex = on_table<ByComplex>("control_complex_table");
+const auto by_complex = planted<Rotates>("control_complex_table", [](const Pair& x) {
+  const std::complex<float> y = std::complex<float>(x.in[x.at.first], x.in[x.at.second]) *
+                                std::complex<float>(x.cos1, x.sin1);
+  x.out[x.at.first] = x.scale * y.real();
+  x.out[x.at.second] = x.scale * y.imag();
+});
 
 // Turns by polar form: lengths by hypot, angles by atan2, all in double. An output is rounded once,
 // but no product with 1 or 0 keeps it exact. So position 0 changes the small element of a pair of
 // unlike elements: by 1e-16 of the length, where that is more than half its last place.
-struct ByPolarForm : Correct {
-  void rotate(const Pair& x) override {
-    const double x1{x.in[x.at.first]}, x2{x.in[x.at.second]}, c{x.cos1}, s{x.sin1};
-    const double length = x.scale * std::hypot(x1, x2) * std::hypot(c, s);
-    const double angle = std::atan2(x2, x1) + std::atan2(s, c);
-    x.out[x.at.first] = static_cast<float>(length * std::cos(angle));
-    x.out[x.at.second] = static_cast<float>(length * std::sin(angle));
-  }
-};
-const RegisteredKernel by_polar_form = on_table<ByPolarForm>("control_polar_form_table");
+const auto form = planted<Rotates>("control_polar_form_table", [](const Pair& x) {
+  const double x1{x.in[x.at.first]}, x2{x.in[x.at.second]}, c{x.cos1}, s{x.sin1};
+  const double length = x.scale * std::hypot(x1, x2) * std::hypot(c, s);
+  const double angle = std::atan2(x2, x1) + std::atan2(s, c);
+  x.out[x.at.first] = static_cast<float>(length * std::cos(angle));
+  x.out[x.at.second] = static_cast<float>(length * std::sin(angle));
+});
 
 // Copies everything first and then works in place, so it writes each output twice and reads it.
-struct CopyThenRotate : Correct {
-  void see(rope_problem& p, rope_operands& o) override {
-    for_each_token(p, o, [&](const Token& token) {
-      for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
-          if (p.tensor[i].in_place == 0)
-            std::memcpy(out_row(p, o, i, token.batch, token.index, h),
-                        in_row(p, o, i, token.batch, token.index, h),
-                        static_cast<std::size_t>(p.tensor[i].head_dim) * sizeof(float));
-    });
-    for (std::uint32_t i = 0; i < p.tensor_count; ++i) read_from_output(p, o, i);
-  }
-};
-const RegisteredKernel copy_then_rotate =
-    on_table<CopyThenRotate>("control_copy_then_rotate_table");
+const auto then_rotate = planted<Sees>("control_copy_then_rotate_table", [](auto& p, auto& o) {
+  for_each_out_row(p, o, [&](float* row, auto& s, std::uint32_t tensor, auto& token, auto head) {
+    if (s.in_place == 0)
+      std::copy_n(in_row(p, o, tensor, token.batch, token.index, head), s.head_dim, row);
+  });
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) read_from_output(p, o, i);
+});
 
 // Angles in double. The product has two parts, so libm's exact reduction gets all of it.
-struct AnglesInF64 : Correct {
-  CosSin rotation(double frequency, std::int64_t position) override {
-    const auto m = static_cast<double>(position);
-    const double angle = m * frequency;
-    const double rest = std::fma(m, frequency, -angle);  // below 2^-20 at position 2^31
-    const double c = std::cos(angle), s = std::sin(angle);
-    return {c - rest * s, s + rest * c};
-  }
-};
-const RegisteredKernel angles_in_f64 = on_angles<AnglesInF64>("control_f64_angles");
+const auto angles_in_f64 =
+    planted<Rotation>("control_f64_angles", [](double frequency, std::int64_t position) -> CosSin {
+      const auto m = static_cast<double>(position);
+      const double angle = m * frequency;
+      const double rest = std::fma(m, frequency, -angle);  // below 2^-20 at position 2^31
+      const double c = std::cos(angle), s = std::sin(angle);
+      return {c - rest * s, s + rest * c};
+    });
 
 // Computes as most training code did, and declares it.
 struct AnglesInF32 : Correct {
@@ -99,12 +82,8 @@ struct AnglesInF32 : Correct {
     return {std::cos(double{angle}), std::sin(double{angle})};
   }
 };
-KernelInfo angles_in_f32_info() {
-  KernelInfo info = angles_info<AnglesInF32>("control_f32_angle");
-  info.angle_contract = ROPE_CONTRACT_F32_ANGLE;
-  return info;
-}
-const RegisteredKernel angles_in_f32{angles_in_f32_info()};
+const auto angles_in_f32 = altered<AnglesInF32>(
+    "control_f32_angle", [](KernelInfo& info) { info.angle_contract = ROPE_CONTRACT_F32_ANGLE; });
 
 // A table cut to 22 bits, so each entry is off by at most 4 u. The declared bound is 8 u, since 4 +
 // sqrt(5) < 8.
@@ -114,14 +93,11 @@ struct TableIn22Bits : Correct {
     return std::bit_cast<float>((bits + 1u + (bits >> 2 & 1u)) & ~3u);
   }
 };
-KernelInfo declared_bound_info() {
-  KernelInfo info = table_info<TableIn22Bits>("control_declared_bound_table");
-  info.error_bound = 8;
-  return info;
-}
-const RegisteredKernel declared_bound{declared_bound_info()};
+const auto declared_bound = altered<TableIn22Bits>("control_declared_bound_table",
+                                                   [](KernelInfo& info) { info.error_bound = 8; });
 
-// Subnormal outputs become zero, as the kernel declares.
+// Subnormal outputs become zero, as the kernel declares. Undeclared, as -ffast-math in a
+// constructor makes it, this is seen by agreement on tiny values.
 struct Flushing : Correct {
   static float flushed(float v) { return v > -0x1p-126f && v < 0x1p-126f ? 0 : v; }
   void rotate(const Pair& x) override {
@@ -130,12 +106,11 @@ struct Flushing : Correct {
     x.out[x.at.second] = flushed(x.out[x.at.second]);
   }
 };
-KernelInfo flushing_info() {
-  KernelInfo info = table_info<Flushing>("control_flushes_subnormals_table");
+void declare_flushing(KernelInfo& info) {
   info.flags |= ROPE_FLUSHES_SUBNORMALS;
-  return info;
 }
-const RegisteredKernel flushing{flushing_info()};
+const auto flushing = altered<Flushing>("control_flushes_subnormals_table", declare_flushing);
+const auto undeclared = planted<Flushing>("mutant_flushes_subnormals_table");
 
 // Every subnormal product becomes zero too, as FTZ does in the whole loop.
 struct FlushingProducts : Flushing {
@@ -145,38 +120,26 @@ struct FlushingProducts : Flushing {
     x.out[x.at.second] = flushed(x.scale * flushed(flushed(x2 * x.cos2) + flushed(x1 * x.sin2)));
   }
 };
-KernelInfo flushing_products_info() {
-  KernelInfo info = table_info<FlushingProducts>("control_flushes_products_table");
-  info.flags |= ROPE_FLUSHES_SUBNORMALS;
-  return info;
-}
-const RegisteredKernel flushing_products{flushing_products_info()};
+const auto flushing_products =
+    altered<FlushingProducts>("control_flushes_products_table", declare_flushing);
 
 // Applies the scale in each product, before all else. This rounds differently, also for subnormals.
-struct ScaleInProducts : Correct {
-  void rotate(const Pair& x) override {
-    const float x1 = x.in[x.at.first], x2 = x.in[x.at.second];
-    x.out[x.at.first] = x.scale * (x1 * x.cos1) - x.scale * (x2 * x.sin1);
-    x.out[x.at.second] = x.scale * (x2 * x.cos2) + x.scale * (x1 * x.sin2);
-  }
-};
-struct ScaleFirst : Correct {
-  void rotate(const Pair& x) override {
-    const float x1 = x.scale * x.in[x.at.first], x2 = x.scale * x.in[x.at.second];
-    x.out[x.at.first] = x1 * x.cos1 - x2 * x.sin1;
-    x.out[x.at.second] = x2 * x.cos2 + x1 * x.sin2;
-  }
-};
-const RegisteredKernel scale_in_products =
-    on_table<ScaleInProducts>("control_scale_in_products_table");
-const RegisteredKernel scale_first = on_table<ScaleFirst>("control_scale_first_table");
+const auto in_products = planted<Rotates>("control_scale_in_products_table", [](const Pair& x) {
+  const float x1 = x.in[x.at.first], x2 = x.in[x.at.second];
+  x.out[x.at.first] = x.scale * (x1 * x.cos1) - x.scale * (x2 * x.sin1);
+  x.out[x.at.second] = x.scale * (x2 * x.cos2) + x.scale * (x1 * x.sin2);
+});
+const auto scale_first = planted<Rotates>("control_scale_first_table", [](const Pair& x) {
+  const float x1 = x.scale * x.in[x.at.first], x2 = x.scale * x.in[x.at.second];
+  x.out[x.at.first] = x1 * x.cos1 - x2 * x.sin1;
+  x.out[x.at.second] = x2 * x.cos2 + x1 * x.sin2;
+});
 
 // Needs pointers at multiples of 64 bytes, declares it, and gives up without them.
 bool aligned(const void* at) {
   return reinterpret_cast<std::uintptr_t>(at) % 64 == 0;
 }
-KernelInfo needs_alignment_info() {
-  KernelInfo info = table_info<Correct>("control_needs_alignment_table");
+const auto needs_alignment = altered("control_needs_alignment_table", [](KernelInfo& info) {
   info.flags |= ROPE_NEEDS_ALIGN_64;
   info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
     bool all = aligned(o->positions);
@@ -186,41 +149,24 @@ KernelInfo needs_alignment_info() {
     }
     return all ? apply<Correct>(p, o, nullptr) : ROPE_FAILED;
   };
-  return info;
-}
-const RegisteredKernel needs_alignment{needs_alignment_info()};
+});
 
 // Kernels with declared restrictions. They must not get a false FAIL, and the rest is still judged.
-template <bool (*accepts)(const rope_problem&)>
-std::int32_t supports_only(const rope_problem* p, const char** reason) {
-  return accepts(*p) ? supports_table(p, reason) : refuse(reason, "outside this control's limits");
-}
-template <bool (*accepts)(const rope_problem&)>
-KernelInfo limited(const char* name) {
-  KernelInfo info = table_info<Correct>(name);
-  info.supports = supports_only<accepts>;
-  return info;
-}
-
 template <bool in_place>
-bool all_placed(const rope_problem& p) {
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-    if ((p.tensor[i].in_place != 0) != in_place) return false;
-  return true;
-}
-KernelInfo in_place_only_info() {
-  KernelInfo info = limited<all_placed<true>>("control_in_place_only_table");
+constexpr auto all_placed = [](const rope_problem& p) {
+  return std::all_of(p.tensor, p.tensor + p.tensor_count,
+                     [](const rope_tensor& s) { return (s.in_place != 0) == in_place; });
+};
+const auto in_place_only = altered("control_in_place_only_table", [](KernelInfo& info) {
+  limit(info, all_placed<true>);
   info.flags = ROPE_IN_PLACE;
-  return info;
-}
-KernelInfo out_of_place_only_info() {
-  KernelInfo info = limited<all_placed<false>>("control_out_of_place_only_table");
+});
+const auto out_of_place_only = altered("control_out_of_place_only_table", [](KernelInfo& info) {
+  limit(info, all_placed<false>);
   info.flags = ROPE_OUT_OF_PLACE;
-  return info;
-}
+});
 // The same, but without a check of what the contract promises never to ask of them.
-KernelInfo in_place_blindly_info() {
-  KernelInfo info = table_info<Correct>("control_in_place_blindly_table");
+const auto in_place_blindly = altered("control_in_place_blindly_table", [](KernelInfo& info) {
   info.flags = ROPE_IN_PLACE;
   info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
     rope_problem problem = *p;
@@ -228,22 +174,16 @@ KernelInfo in_place_blindly_info() {
     for (std::uint32_t i = 0; i < p->tensor_count; ++i) read_from_output(problem, operands, i);
     return apply<Correct>(&problem, &operands, nullptr);
   };
-  return info;
-}
-KernelInfo out_of_place_blindly_info() {
-  KernelInfo info = table_info<Correct>("control_out_of_place_blindly_table");
-  info.flags = ROPE_OUT_OF_PLACE;
-  info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
-    for (std::uint32_t i = 0; i < p->tensor_count; ++i)
-      if (o->tensor[i].in == o->tensor[i].out) return ROPE_FAILED;
-    return apply<Correct>(p, o, nullptr);
-  };
-  return info;
-}
-const RegisteredKernel in_place_only{in_place_only_info()};
-const RegisteredKernel in_place_blindly{in_place_blindly_info()};
-const RegisteredKernel out_of_place_blindly{out_of_place_blindly_info()};
-const RegisteredKernel out_of_place_only{out_of_place_only_info()};
+});
+const auto out_of_place_blindly =
+    altered("control_out_of_place_blindly_table", [](KernelInfo& info) {
+      info.flags = ROPE_OUT_OF_PLACE;
+      info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+        for (std::uint32_t i = 0; i < p->tensor_count; ++i)
+          if (o->tensor[i].in == o->tensor[i].out) return ROPE_FAILED;
+        return apply<Correct>(p, o, nullptr);
+      };
+    });
 
 // A typical GPU kernel: one head size, contiguous, Q and K, no scale.
 bool fixed_shape(const rope_problem& p) {
@@ -263,27 +203,20 @@ bool fixed_shape(const rope_problem& p) {
   }
   return true;
 }
-const RegisteredKernel fixed{limited<fixed_shape>("control_fixed_shape_table")};
+const auto fixed = limited("control_fixed_shape_table", [](auto& p) { return fixed_shape(p); });
 
 // 64-bit positions only, as vLLM passes them.
-bool wide_positions(const rope_problem& p) {
-  return p.position_dtype == ROPE_I64;
-}
-const RegisteredKernel wide_positions_only{
-    limited<wide_positions>("control_wide_positions_only_table")};
+const auto wide_positions_only = limited("control_wide_positions_only_table",
+                                         [](auto& p) { return p.position_dtype == ROPE_I64; });
 
 // One table row for each token, gathered before the call, as Hugging Face models pass cos and sin.
-bool rows_by_token(const rope_problem& p) {
+const auto rows_by_token_only = limited("control_rows_by_token_only_table", [](auto& p) {
   return p.table_rows_by == ROPE_ROW_BY_TOKEN;
-}
-const RegisteredKernel rows_by_token_only{
-    limited<rows_by_token>("control_rows_by_token_only_table")};
+});
 
 // One token in each call: a decode kernel.
-bool one_token(const rope_problem& p) {
-  return p.tokens == 1;
-}
-const RegisteredKernel one_token_only{limited<one_token>("control_one_token_only_table")};
+const auto one_token_only =
+    limited("control_one_token_only_table", [](auto& p) { return p.tokens == 1; });
 
 // Does everything that is allowed but looks forbidden. prepare allocates, opens files, prints, runs
 // a thread to its end and fills tables for all states. apply changes the rounding and restores it,
@@ -326,14 +259,11 @@ void release_at_liberty(void* state) {
   delete liberty;
 }
 
-KernelInfo at_liberty_info() {
-  KernelInfo info = table_info<Correct>("control_at_liberty_table");
+const auto at_liberty = altered("control_at_liberty_table", [](KernelInfo& info) {
   info.prepare = prepare_at_liberty;
   info.apply = apply_at_liberty;
   info.release = release_at_liberty;
-  return info;
-}
-const RegisteredKernel at_liberty{at_liberty_info()};
+});
 
 }  // namespace
 }  // namespace ropewalk::mutants

@@ -10,14 +10,15 @@ namespace {
 
 using namespace cuda;
 
-constexpr Shuffled any_order{20210420};
+constexpr std::uint64_t any_order = 20210420;
 
-KernelInfo launched_info(const char* name, decltype(rope_kernel::apply) apply) {
-  KernelInfo info = table_info<Correct>(name);
-  info.flags |= ROPE_HOST_LAUNCHER;
-  info.supports = supports<ROPE_ANGLES_TABLE>;
-  info.apply = apply;
-  return info;
+RegisteredKernel launched(const char* name, decltype(rope_kernel::apply) apply,
+                          decltype(rope_kernel::supports) supports) {
+  return altered(name, [&](KernelInfo& info) {
+    info.flags |= ROPE_HOST_LAUNCHER;
+    info.supports = supports;
+    info.apply = apply;
+  });
 }
 
 // The hooks of the right body: how it reaches memory, how a call is cut, and a change of a launch.
@@ -42,14 +43,18 @@ std::int32_t apply_body(const rope_problem* p, const rope_operands* o, void*) {
   return fault.met() ? ROPE_FAILED : ROPE_OK;
 }
 
+template <class Hooks, class Bodies = CudaBodies>
+RegisteredKernel body(const char* name) {
+  return launched(name, apply_body<Hooks, Bodies>, supports<ROPE_ANGLES_TABLE>);
+}
+
 // The frame without an error.
-const RegisteredKernel right_body{launched_info("control_cuda_body_table", apply_body<RightBody>)};
+const auto right_body = body<RightBody>("control_cuda_body_table");
 // The body of `cuda_naive`, with which same_bits_test compares a device.
 struct NaiveBody : RightBody {
   static PlanOptions options(const DeviceSize& device) { return naive_options(device); }
 };
-const RegisteredKernel naive_body{
-    launched_info("control_cuda_naive_table", apply_body<NaiveBody, CudaNaiveBodies>)};
+const auto naive_body = body<NaiveBody, CudaNaiveBodies>("control_cuda_naive_table");
 
 // Offsets in 32 bits. Seen by far_strides.
 struct SmallOffsets : RightBody {
@@ -61,8 +66,7 @@ struct SmallOffsets : RightBody {
     }
   };
 };
-const RegisteredKernel small_offsets{
-    launched_info("mutant_cuda_offset_in_32_bits_table", apply_body<SmallOffsets>)};
+const auto small_offsets = body<SmallOffsets>("mutant_cuda_offset_in_32_bits_table");
 
 // Accesses of 16 bytes wherever the window has whole ones, at any stride and alignment. Seen as a
 // failed launch by each property with odd strides or pointers.
@@ -75,8 +79,7 @@ struct WideAtAnyStride : RightBody {
   }
   static PlanOptions options(const DeviceSize& device) { return {whole_units, 4, device}; }
 };
-const RegisteredKernel wide_at_any_stride{
-    launched_info("mutant_cuda_wide_at_any_stride_table", apply_body<WideAtAnyStride>)};
+const auto wide_at_any_stride = body<WideAtAnyStride>("mutant_cuda_wide_at_any_stride_table");
 
 // The loop over the heads of an item ends one early. Seen by unwritten_outputs.
 struct OneHeadShort : RightBody {
@@ -85,8 +88,7 @@ struct OneHeadShort : RightBody {
       if (launch.tensor[t].heads > launch.tensor[t].groups.divisor) --launch.tensor[t].heads;
   }
 };
-const RegisteredKernel one_head_short{
-    launched_info("mutant_cuda_one_head_short_table", apply_body<OneHeadShort>)};
+const auto one_head_short = body<OneHeadShort>("mutant_cuda_one_head_short_table");
 
 // The last pairs of a head that fill no group of four are forgotten. Seen by agreement and sizes.
 struct NoTail : NaiveBody {
@@ -100,18 +102,7 @@ struct NoTail : NaiveBody {
     launch.items = heads_of_all * t.rotated_units;
   }
 };
-const RegisteredKernel no_tail{
-    launched_info("mutant_cuda_no_tail_table", apply_body<NoTail, CudaNaiveBodies>)};
-
-// The items of a launch are cut into whole blocks, and what is left over is forgotten. Seen by
-// unwritten_outputs.
-struct WholeBlocksOnly : RightBody {
-  static void see(Launch& launch) {
-    if (launch.items > launch.grid.threads.x) launch.items -= launch.items % launch.grid.threads.x;
-  }
-};
-const RegisteredKernel whole_blocks_only{
-    launched_info("mutant_cuda_whole_blocks_only_table", apply_body<WholeBlocksOnly>)};
+const auto no_tail = body<NoTail, CudaNaiveBodies>("mutant_cuda_no_tail_table");
 
 // The grid is as large as the device, but a thread works on one item only. Seen by sizes and by
 // position_sweep.
@@ -121,25 +112,9 @@ struct OneItemAThread : RightBody {
     launch.items = launch.items < lanes ? launch.items : lanes;
   }
 };
-const RegisteredKernel one_item_a_thread{
-    launched_info("mutant_cuda_one_item_a_thread_table", apply_body<OneItemAThread>)};
+const auto one_item_a_thread = body<OneItemAThread>("mutant_cuda_one_item_a_thread_table");
 
 // ---- bodies of their own, for f32 data
-
-std::int32_t supports_f32(const rope_problem* p, const char** reason) {
-  return supports_float_data(*p, ROPE_ANGLES_TABLE, false, reason);
-}
-KernelInfo f32_info(const char* name, decltype(rope_kernel::apply) apply) {
-  KernelInfo info = launched_info(name, apply);
-  info.supports = supports_f32;
-  return info;
-}
-
-// Copies what is not rotated, and calls launch(head) for the window of each head.
-template <class LaunchHead>
-void for_each_window(const rope_problem& p, const rope_operands& o, LaunchHead&& launch) {
-  for_each_token(p, o, [&](const Token& token) { for_each_head<float>(p, o, token, launch); });
-}
 
 // A thread for each element. It reads its own element and its partner's, and writes its own: a race
 // in place. Seen by placement and agreement.
@@ -157,16 +132,18 @@ void turn_own_element(const rope_problem& p, const Head<float>& head, std::uint3
 std::int32_t apply_own_element(const rope_problem* p, const rope_operands* o, void*) {
   LaunchFault fault;
   const auto elements = static_cast<std::uint32_t>(p->rotary_dim);
-  for_each_window(*p, *o, [&](const Head<float>& head) {
-    run_grid({{(elements + 31) / 32}, {32}}, any_order, fault, [&](const Lane& lane) {
-      const std::uint32_t e = lane.block.x * 32 + lane.thread.x;
-      if (e < elements) turn_own_element(*p, head, e);
+  for_each_token(*p, *o, [&](const Token& token) {
+    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
+      run_grid({{(elements + 31) / 32}, {32}}, any_order, fault, [&](const Lane& lane) {
+        const std::uint32_t e = lane.block.x * 32 + lane.thread.x;
+        if (e < elements) turn_own_element(*p, head, e);
+      });
     });
   });
   return fault.met() ? ROPE_FAILED : ROPE_OK;
 }
-const RegisteredKernel own_and_partner{
-    f32_info("mutant_cuda_own_and_partner_table", apply_own_element)};
+const auto own_and_partner =
+    launched("mutant_cuda_own_and_partner_table", apply_own_element, supports_table);
 
 // A block for each pair of each token, all of them on grid.y, which ends at 65535. Seen by
 // position_sweep as a failed launch. (With tokens alone on grid.y it takes 65,537 tokens, which
@@ -181,7 +158,8 @@ std::int32_t apply_on_grid_y(const rope_problem* p, const rope_operands* o, void
   if (!within_limits(grid, fault)) return ROPE_FAILED;
   return apply_body<RightBody>(p, o, nullptr);
 }
-const RegisteredKernel on_grid_y{f32_info("mutant_cuda_rows_on_grid_y_table", apply_on_grid_y)};
+const auto on_grid_y =
+    launched("mutant_cuda_rows_on_grid_y_table", apply_on_grid_y, supports_table);
 
 }  // namespace
 }  // namespace ropewalk::mutants

@@ -36,9 +36,9 @@ RegisteredKernel own(const char* name) {
   return RegisteredKernel(info);
 }
 
-const RegisteredKernel table = own<Table, ROPE_ANGLES_TABLE>("control_device_cuda_table");
-const RegisteredKernel naive = own<Naive, ROPE_ANGLES_TABLE>("control_device_cuda_naive_table");
-const RegisteredKernel phase = own<Phase, ROPE_ANGLES_INV_FREQ>("control_device_cuda_phase_exact");
+const auto table = own<Table, ROPE_ANGLES_TABLE>("control_device_cuda_table");
+const auto naive = own<Naive, ROPE_ANGLES_TABLE>("control_device_cuda_naive_table");
+const auto phase = own<Phase, ROPE_ANGLES_INV_FREQ>("control_device_cuda_phase_exact");
 
 }  // namespace
 }  // namespace ropewalk::mutants

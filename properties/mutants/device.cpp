@@ -10,8 +10,7 @@
 namespace ropewalk::mutants {
 namespace {
 
-const RegisteredKernel control =
-    on_device<CorrectDevice>("control_device_table", ROPE_THREAD_SAFE, "sm_80");
+const auto control = on_device<CorrectDevice>("control_device_table", ROPE_THREAD_SAFE, "sm_80");
 
 // Memory that prepare takes is the kernel's until release.
 struct OwnMemory : CorrectDevice {
@@ -25,21 +24,12 @@ struct OwnMemory : CorrectDevice {
     cuMemFree_v2(reinterpret_cast<unsigned long long>(s.kept));
   }
 };
-const RegisteredKernel own_memory = on_device<OwnMemory>("control_device_own_memory_table");
-
-struct OtherStream : CorrectDevice {
-  static int prepare(const rope_problem&, DeviceState& s) {
-    return cuStreamCreate(&s.own_stream, 1);
-  }
-  static void* stream(const rope_operands&, DeviceState& s) { return s.own_stream; }
-};
-const RegisteredKernel other_stream = on_device<OtherStream>("mutant_device_other_stream_table");
+const auto own_memory = on_device<OwnMemory>("control_device_own_memory_table");
 
 struct DefaultStream : CorrectDevice {
   static void* stream(const rope_operands&, DeviceState&) { return nullptr; }
 };
-const RegisteredKernel default_stream =
-    on_device<DefaultStream>("mutant_device_default_stream_table");
+const auto default_stream = on_device<DefaultStream>("mutant_device_default_stream_table");
 
 // Each call first keeps its first input in device memory of the state. The work behind it writes a
 // wrong output if it finds another value there.
@@ -65,8 +55,8 @@ struct SharesScratch : Staged {
     return keep_on(o.stream, p, o, s);
   }
 };
-const RegisteredKernel scratch_of_one = on_device<SharesScratch>("control_device_staged_table");
-const RegisteredKernel shares =
+const auto scratch_of_one = on_device<SharesScratch>("control_device_staged_table");
+const auto shares =
     on_device<SharesScratch>("mutant_device_shares_scratch_table", ROPE_THREAD_SAFE);
 
 // The value is kept by another stream, and nothing joins the two.
@@ -83,7 +73,7 @@ struct Unjoined : Staged {
     return keep_on(s.own_stream, p, o, s);
   }
 };
-const RegisteredKernel unjoined = on_device<Unjoined>("mutant_device_streams_not_joined_table");
+const auto unjoined = on_device<Unjoined>("mutant_device_streams_not_joined_table");
 
 // The same, forked from the caller's stream and joined to it.
 struct Joined : Unjoined {
@@ -93,14 +83,14 @@ struct Joined : Unjoined {
            cuStreamWaitEvent(o.stream, s.events[1], 0);
   }
 };
-const RegisteredKernel joined = on_device<Joined>("control_device_streams_joined_table");
+const auto joined = on_device<Joined>("control_device_streams_joined_table");
 
 struct Waits : CorrectDevice {
   static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
     return cuStreamSynchronize(o.stream);
   }
 };
-const RegisteredKernel waits = on_device<Waits>("mutant_device_waits_table");
+const auto waits = on_device<Waits>("mutant_device_waits_table");
 
 // Allocated in the order of the stream, which a capture allows.
 struct AllocatesOnStream : CorrectDevice {
@@ -109,23 +99,17 @@ struct AllocatesOnStream : CorrectDevice {
     return cuMemAllocAsync(&memory, 4096, o.stream) | cuMemFreeAsync(memory, o.stream);
   }
 };
-const RegisteredKernel allocates_on_stream =
+const auto allocates_on_stream =
     on_device<AllocatesOnStream>("mutant_device_allocates_on_stream_table");
 
 // What a state needs is made at its first call, not in prepare.
-struct AllocatesAtFirstCall : CorrectDevice {
-  static int before(const rope_problem&, const rope_operands&, DeviceState& s) {
-    if (s.kept != nullptr) return ROPE_OK;
-    unsigned long long memory = 0;
-    const int answer = cuMemAlloc_v2(&memory, 4096);
-    s.kept = pointer_of(memory);
-    return answer;
-  }
-  static void release(DeviceState& s) {
-    cuMemFree_v2(reinterpret_cast<unsigned long long>(s.kept));
+struct AllocatesAtFirstCall : OwnMemory {
+  static int prepare(const rope_problem&, DeviceState&) { return ROPE_OK; }
+  static int before(const rope_problem& p, const rope_operands&, DeviceState& s) {
+    return s.kept != nullptr ? ROPE_OK : OwnMemory::prepare(p, s);
   }
 };
-const RegisteredKernel allocates_at_first_call =
+const auto allocates_at_first_call =
     on_device<AllocatesAtFirstCall>("mutant_device_allocates_at_first_call_table");
 
 // Keeps memory of late calls only, which are repeated and not captured.
@@ -136,12 +120,12 @@ struct KeepsMemory : CorrectDevice {
     return ROPE_OK;
   }
 };
-const RegisteredKernel keeps = on_device<KeepsMemory>("mutant_device_keeps_memory_table");
+const auto keeps = on_device<KeepsMemory>("mutant_device_keeps_memory_table");
 
 struct ReleaseForgets : OwnMemory {
   static void release(DeviceState&) {}
 };
-const RegisteredKernel forgets = on_device<ReleaseForgets>("mutant_device_release_forgets_table");
+const auto forgets = on_device<ReleaseForgets>("mutant_device_release_forgets_table");
 
 struct WritesInput : CorrectDevice {
   static void body(const Launched& call) {
@@ -150,7 +134,7 @@ struct WritesInput : CorrectDevice {
       *const_cast<float*>(static_cast<const float*>(call.operands.tensor[0].in)) = 1;
   }
 };
-const RegisteredKernel writes_input = on_device<WritesInput>("mutant_device_writes_input_table");
+const auto writes_input = on_device<WritesInput>("mutant_device_writes_input_table");
 
 // One page past the region's end, so within the zone behind it.
 struct WritesPast : CorrectDevice {
@@ -163,7 +147,7 @@ struct WritesPast : CorrectDevice {
     last[1024] = 0;
   }
 };
-const RegisteredKernel writes_past = on_device<WritesPast>("mutant_device_writes_past_table");
+const auto writes_past = on_device<WritesPast>("mutant_device_writes_past_table");
 
 // So far that no zone is met: the address is illegal.
 struct WritesFar : CorrectDevice {
@@ -172,7 +156,7 @@ struct WritesFar : CorrectDevice {
     static_cast<float*>(call.operands.tensor[0].out)[std::int64_t{1} << 36] = 0;
   }
 };
-const RegisteredKernel writes_far = on_device<WritesFar>("mutant_device_illegal_address_table");
+const auto writes_far = on_device<WritesFar>("mutant_device_illegal_address_table");
 
 struct ReadsPositions : CorrectDevice {
   static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
@@ -181,7 +165,7 @@ struct ReadsPositions : CorrectDevice {
     return ROPE_OK;
   }
 };
-const RegisteredKernel reads = on_device<ReadsPositions>("mutant_device_host_reads_table");
+const auto reads = on_device<ReadsPositions>("mutant_device_host_reads_table");
 
 // The work of the third launch differs from that of the first two.
 struct CountsLaunches : CorrectDevice {
@@ -191,7 +175,7 @@ struct CountsLaunches : CorrectDevice {
     if (++launches % 3 == 0) static_cast<float*>(call.operands.tensor[0].out)[0] += 1;
   }
 };
-const RegisteredKernel counts = on_device<CountsLaunches>("mutant_device_counts_launches_table");
+const auto counts = on_device<CountsLaunches>("mutant_device_counts_launches_table");
 
 struct LeavesNoContext : CorrectDevice {
   static int before(const rope_problem&, const rope_operands&, DeviceState&) {
@@ -199,7 +183,7 @@ struct LeavesNoContext : CorrectDevice {
     return ROPE_OK;
   }
 };
-const RegisteredKernel no_context = on_device<LeavesNoContext>("mutant_device_no_context_table");
+const auto no_context = on_device<LeavesNoContext>("mutant_device_no_context_table");
 
 // Only on threads that are not the first one which called.
 struct LeavesNoContextOnThreads : CorrectDevice {
@@ -209,7 +193,7 @@ struct LeavesNoContextOnThreads : CorrectDevice {
     return ROPE_OK;
   }
 };
-const RegisteredKernel no_context_on_threads = on_device<LeavesNoContextOnThreads>(
+const auto no_context_on_threads = on_device<LeavesNoContextOnThreads>(
     "mutant_device_no_context_on_threads_table", ROPE_THREAD_SAFE);
 
 // Takes a workspace for a multiple of 256 bytes, as cudaMalloc's addresses are.
@@ -226,8 +210,7 @@ RegisteredKernel with_workspace(const char* name) {
   info.workspace_bytes = [](const rope_problem*) -> std::size_t { return 256; };
   return RegisteredKernel(info);
 }
-const RegisteredKernel widely_aligned =
-    with_workspace<WidelyAligned>("mutant_device_workspace_at_256_table");
+const auto widely_aligned = with_workspace<WidelyAligned>("mutant_device_workspace_at_256_table");
 
 // Writes into the workspace of the state's first call, at each call.
 struct KeepsWorkspace : CorrectDevice {
@@ -240,8 +223,7 @@ struct KeepsWorkspace : CorrectDevice {
     *static_cast<float*>(call.kept) = 1;
   }
 };
-const RegisteredKernel keeps_workspace =
-    with_workspace<KeepsWorkspace>("mutant_device_keeps_workspace_table");
+const auto keeps_workspace = with_workspace<KeepsWorkspace>("mutant_device_keeps_workspace_table");
 
 // The fault of what prepare put on a stream is not a fault of apply.
 struct PrepareFaults : CorrectDevice {
@@ -250,8 +232,7 @@ struct PrepareFaults : CorrectDevice {
     return put_on(nullptr, Launched{fault, p, {}, nullptr}, s);
   }
 };
-const RegisteredKernel prepare_faults =
-    on_device<PrepareFaults>("mutant_device_prepare_faults_table");
+const auto prepare_faults = on_device<PrepareFaults>("mutant_device_prepare_faults_table");
 
 }  // namespace
 }  // namespace ropewalk::mutants

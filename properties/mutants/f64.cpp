@@ -7,11 +7,6 @@
 namespace ropewalk::mutants {
 namespace {
 
-std::int32_t supports_f64(const rope_problem* p, const char** reason) {
-  if (p->tensor[0].in_dtype != ROPE_F64) return refuse(reason, "only f64 data");
-  return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
-}
-
 struct Turned {
   double re, im;
 };
@@ -36,41 +31,35 @@ Turned polar_form(double x1, double x2, double c, double s, double scale) {
 }
 
 template <Turned (*turn)(double x1, double x2, double c, double s, double scale)>
-std::int32_t apply_f64(const rope_problem* p, const rope_operands* o, void*) {
-  const std::int64_t half = p->rotary_dim / 2;
-  const double scale = scale_of(*p), sign = p->operation == ROPE_TRANSPOSE ? -1 : 1;
-  for_each_token(*p, *o, [&](const Token& token) {
-    for_each_head<double>(*p, *o, token, [&](const Head<double>& head) {
-      for (std::int64_t i = 0; i < half; ++i) {
-        const auto [a, b] = pair_index(p->pairing, i, half);
-        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): supports refuses without a table
-        const double c = head.cos[i], s = sign * head.sin[i];
-        const Turned y = turn(head.in[a], head.in[b], c, s, scale);
-        head.out[a] = y.re;
-        head.out[b] = y.im;
-      }
-    });
+RegisteredKernel on_f64(const char* name) {
+  return altered(name, [](KernelInfo& info) {
+    info.supports = [](const rope_problem* p, const char** reason) {
+      return supports_data(*p, ROPE_ANGLES_TABLE, ROPE_F64, reason);
+    };
+    info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+      rotate_each_head<double>(
+          *p, *o, [p](const Head<double>& head, std::int64_t half, double scale, double sign) {
+            for (std::int64_t i = 0; i < half; ++i) {
+              const auto [a, b] = pair_index(p->pairing, i, half);
+              const Turned y = turn(head.in[a], head.in[b], head.cos[i], sign * head.sin[i], scale);
+              head.out[a] = y.re;
+              head.out[b] = y.im;
+            }
+          });
+      return ROPE_OK;
+    };
   });
-  return ROPE_OK;
-}
-
-template <Turned (*turn)(double x1, double x2, double c, double s, double scale)>
-KernelInfo f64_info(const char* name) {
-  KernelInfo info = table_info<Correct>(name);
-  info.supports = supports_f64;
-  info.apply = apply_f64<turn>;
-  return info;
 }
 
 // Computes f64 data in f32, like kernels that cast every input to float first. Seen by all
 // properties but untouched_dims and unwritten_outputs.
-const RegisteredKernel f64_in_f32{f64_info<product<float>>("mutant_f64_in_f32_table")};
+const auto f64_in_f32 = on_f64<product<float>>("mutant_f64_in_f32_table");
 
 // The same frame without the error.
-const RegisteredKernel f64_control{f64_info<product<double>>("control_f64_table")};
+const auto f64_control = on_f64<product<double>>("control_f64_table");
 
 // No product with 1 or 0 keeps its outputs exact, not even at position 0.
-const RegisteredKernel f64_polar_form{f64_info<polar_form>("control_polar_form_f64_table")};
+const auto f64_polar_form = on_f64<polar_form>("control_polar_form_f64_table");
 
 }  // namespace
 }  // namespace ropewalk::mutants

@@ -26,21 +26,20 @@ struct Right {
   static Turned rotate(float x1, float x2, float c, float s) {
     return {x1 * c - x2 * s, x2 * c + x1 * s};
   }
-  static float sin_sign(const rope_problem& p) { return sign_of(p); }
   static void finish(const rope_problem&, const rope_operands&) {}
 };
 
-template <class Data, class Hooks>
-std::int32_t apply_half(const rope_problem* p, const rope_operands* o, void*) {
-  const std::int64_t half = p->rotary_dim / 2;
-  const auto scale = static_cast<float>(scale_of(*p));
-  const float sign = Hooks::sin_sign(*p);
-  for_each_token(*p, *o, [&](Token token) {
-    if (p->table_rows_by == ROPE_ROW_BY_POSITION)
-      token.table_row = std::min(Hooks::position(token.table_row), p->table_rows - 1);
-    for_each_head<Data>(*p, *o, token, [&](const Head<Data>& head) {
+template <class Data, class Hooks, class Table = float>
+std::int32_t turn_each(const rope_problem& p, const rope_operands& o) {
+  const std::int64_t half = p.rotary_dim / 2;
+  const auto scale = static_cast<float>(scale_of(p));
+  const float sign = sign_of(p);
+  for_each_token(p, o, [&](Token token) {
+    if (p.table_rows_by == ROPE_ROW_BY_POSITION)
+      token.table_row = std::min(Hooks::position(token.table_row), p.table_rows - 1);
+    for_each_head<Data, Table>(p, o, token, [&](const Head<Data, Table>& head) {
       for (std::int64_t i = 0; i < half; ++i) {
-        const auto [a, b] = pair_index(p->pairing, i, half);
+        const auto [a, b] = pair_index(p.pairing, i, half);
         // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): supports refuses without a table
         const float cos = Hooks::entry(head.cos[i]), sin = sign * Hooks::entry(head.sin[i]);
         const Turned y = Hooks::rotate(Hooks::load(head.in[a]), Hooks::load(head.in[b]), cos, sin);
@@ -49,29 +48,22 @@ std::int32_t apply_half(const rope_problem* p, const rope_operands* o, void*) {
       }
     });
   });
-  Hooks::finish(*p, *o);
+  Hooks::finish(p, o);
   return ROPE_OK;
 }
 
 template <class Data, class Hooks>
-KernelInfo half_info(const char* name) {
-  KernelInfo info = table_info<Correct>(name);
-  info.supports = [](const rope_problem* p, const char** reason) {
-    return supports_data(*p, ROPE_ANGLES_TABLE, dtype_of<Data>, reason);
-  };
-  info.apply = apply_half<Data, Hooks>;
-  return info;
-}
-template <class Data, class Hooks>
-RegisteredKernel on_half(const char* name) {
-  return RegisteredKernel(half_info<Data, Hooks>(name));
-}
-template <class Data, class Hooks>
-RegisteredKernel declared(const char* name, double error_bound, std::uint32_t flags = 0) {
-  KernelInfo info = half_info<Data, Hooks>(name);
-  info.error_bound = error_bound;
-  info.flags |= flags;
-  return RegisteredKernel(info);
+RegisteredKernel on_half(const char* name, double error_bound = 0, std::uint32_t flags = 0) {
+  return altered(name, [&](KernelInfo& info) {
+    info.supports = [](const rope_problem* p, const char** reason) {
+      return supports_data(*p, ROPE_ANGLES_TABLE, dtype_of<Data>, reason);
+    };
+    info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+      return turn_each<Data, Hooks>(*p, *o);
+    };
+    info.error_bound = error_bound;
+    info.flags |= flags;
+  });
 }
 
 const RegisteredKernel right_f16 = on_half<F16, Right<F16>>("control_f16_table");
@@ -89,29 +81,17 @@ struct Truncated : Right<Bf16> {
 };
 const RegisteredKernel truncated = on_half<Bf16, Truncated>("mutant_half_truncated_bf16_table");
 const RegisteredKernel truncated_declared =
-    declared<Bf16, Truncated>("control_half_truncated_bf16_table", 3);
+    on_half<Bf16, Truncated>("control_half_truncated_bf16_table", 3);
 
 // Rounds twice: each product and their sum to the data type. Seen by agreement, in a few of many
 // pairs.
-template <class Data>
-struct ProductsRounded : Right<Data> {
+struct ProductsRounded : Right<Bf16> {
   static Turned rotate(float x1, float x2, float c, float s) {
-    return {Data(x1 * c) - Data(x2 * s), Data(x2 * c) + Data(x1 * s)};
+    return {Bf16(x1 * c) - Bf16(x2 * s), Bf16(x2 * c) + Bf16(x1 * s)};
   }
 };
-const RegisteredKernel products_bf16 =
-    on_half<Bf16, ProductsRounded<Bf16>>("mutant_half_products_rounded_bf16_table");
-const RegisteredKernel products_f16 =
-    on_half<F16, ProductsRounded<F16>>("mutant_half_products_rounded_f16_table");
-
-// Rounds the first product to the data type, then adds the second.
-struct AccumulatesInBf16 : Right<Bf16> {
-  static Turned rotate(float x1, float x2, float c, float s) {
-    return {Bf16(x1 * c) - x2 * s, Bf16(x2 * c) + x1 * s};
-  }
-};
-const RegisteredKernel accumulates =
-    on_half<Bf16, AccumulatesInBf16>("mutant_half_accumulates_bf16_table");
+const RegisteredKernel products =
+    on_half<Bf16, ProductsRounded>("mutant_half_products_rounded_bf16_table");
 
 // Rounds the table to the data type inside the kernel. Only a declared bound allows this. Seen by
 // every property with a bound.
@@ -121,18 +101,14 @@ struct TableRounded : Right<Data> {
 };
 const RegisteredKernel table_bf16 =
     on_half<Bf16, TableRounded<Bf16>>("mutant_half_table_rounded_bf16_table");
-const RegisteredKernel table_f16 =
-    on_half<F16, TableRounded<F16>>("mutant_half_table_rounded_f16_table");
 
 // Positions in the data type of the tensors. They fall together from 257 (bf16) or 2049 (f16) on.
 template <class Data>
-std::int64_t in_type(std::int64_t position) {
-  const float rounded = Data(static_cast<float>(position));
-  return static_cast<std::int64_t>(std::min(rounded, 0x1p31F - 128));
-}
-template <class Data>
 struct PositionRounded : Right<Data> {
-  static std::int64_t position(std::int64_t position) { return in_type<Data>(position); }
+  static std::int64_t position(std::int64_t position) {
+    const float rounded = Data(static_cast<float>(position));
+    return static_cast<std::int64_t>(std::min(rounded, 0x1p31F - 128));
+  }
 };
 const RegisteredKernel position_bf16 =
     on_half<Bf16, PositionRounded<Bf16>>("mutant_half_position_rounded_bf16_table");
@@ -150,37 +126,28 @@ const RegisteredKernel overflows =
 
 // Copies unrotated elements through a float, so signalling NaNs become quiet. Seen by
 // untouched_dims.
-template <class Data>
-struct CopiesByFloat : Right<Data> {
+struct CopiesByFloat : Right<F16> {
   static void finish(const rope_problem& p, const rope_operands& o) {
-    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
-      // Copies each whole row as a window of its own.
-      rope_problem one = p;
-      rope_operands its = o;
-      one.tensor_count = 1;
-      one.tensor[0] = p.tensor[i];
-      its.tensor[0] = o.tensor[i];
-      rope_tensor& row = one.tensor[0];
-      one.rotary_dim = row.head_dim;
+    for_each_tensor_alone(p, o, [&](rope_problem one, const rope_operands& its) {
+      rope_tensor& row = one.tensor[0];  // copies each whole row as a window of its own
       const bool rotated = row.rotate != 0;
       const std::int64_t begin = rotated ? row.rotary_offset : 0;
       const std::int64_t end = rotated ? begin + p.rotary_dim : 0;
+      one.rotary_dim = row.head_dim;
       row.rotary_offset = 0;
       row.rotate = 1;
       one.angle_source = ROPE_ANGLES_INV_FREQ;
       for_each_token(one, its, [&](const Token& token) {
-        for_each_head<Data>(one, its, token, [&](const Head<Data>& head) {
+        for_each_head<F16>(one, its, token, [&](const Head<F16>& head) {
           for (std::int64_t e = 0; e < row.head_dim; ++e)
-            if (e < begin || e >= end) head.out[e] = Data(float{head.in[e]});
+            if (e < begin || e >= end) head.out[e] = F16(float{head.in[e]});
         });
       });
-    }
+    });
   }
 };
-const RegisteredKernel copies_bf16 =
-    on_half<Bf16, CopiesByFloat<Bf16>>("mutant_half_copies_by_float_bf16_table");
-const RegisteredKernel copies_f16 =
-    on_half<F16, CopiesByFloat<F16>>("mutant_half_copies_by_float_f16_table");
+const RegisteredKernel copies =
+    on_half<F16, CopiesByFloat>("mutant_half_copies_by_float_f16_table");
 
 // Reads and stores subnormal numbers as 0, like the AVX512-BF16 conversions. Undeclared, it is seen
 // by agreement on tiny data. Declared, it is correct.
@@ -193,20 +160,10 @@ struct Flushes : Right<Data> {
 };
 const RegisteredKernel flushes_bf16 =
     on_half<Bf16, Flushes<Bf16>>("mutant_half_flushes_bf16_table");
-const RegisteredKernel flushes_f16 = on_half<F16, Flushes<F16>>("mutant_half_flushes_f16_table");
 const RegisteredKernel flushes_bf16_declared =
-    declared<Bf16, Flushes<Bf16>>("control_half_flushes_bf16_table", 0, ROPE_FLUSHES_SUBNORMALS);
+    on_half<Bf16, Flushes<Bf16>>("control_half_flushes_bf16_table", 0, ROPE_FLUSHES_SUBNORMALS);
 const RegisteredKernel flushes_f16_declared =
-    declared<F16, Flushes<F16>>("control_half_flushes_f16_table", 0, ROPE_FLUSHES_SUBNORMALS);
-
-// Turns in the opposite direction for one pairing of one type. Seen by agreement and decay.
-struct WrongWayInterleaved : Right<F16> {
-  static float sin_sign(const rope_problem& p) {
-    return p.pairing == ROPE_INTERLEAVED ? -sign_of(p) : sign_of(p);
-  }
-};
-const RegisteredKernel wrong_way =
-    on_half<F16, WrongWayInterleaved>("mutant_half_wrong_way_f16_interleaved_table");
+    on_half<F16, Flushes<F16>>("control_half_flushes_f16_table", 0, ROPE_FLUSHES_SUBNORMALS);
 
 // Uses fused multiply-adds.
 struct Fused : Right<Bf16> {
@@ -232,7 +189,7 @@ struct AllInF16 : TableRounded<F16> {
     return {F16(F16(x1 * c) - F16(x2 * s)), F16(F16(x2 * c) + F16(x1 * s))};
   }
 };
-const RegisteredKernel all_in_f16 = declared<F16, AllInF16>("control_half_all_in_f16_table", 5);
+const RegisteredKernel all_in_f16 = on_half<F16, AllInF16>("control_half_all_in_f16_table", 5);
 
 // The table has five bits of mantissa, and the kernel declares all that the contract allows. Such a
 // kernel keeps its promise, 6 % of a pair, and no report may show it as a plain PASS.
@@ -243,60 +200,36 @@ struct TableOfFiveBits : Right<Bf16> {
   }
 };
 const RegisteredKernel five_bits =
-    declared<Bf16, TableOfFiveBits>("control_half_five_bits_bf16_table", 16);
+    on_half<Bf16, TableOfFiveBits>("control_half_five_bits_bf16_table", 16);
 
 // The cos and sin of many models: made in f32 and stored in the type of the data. The kernel takes
 // no other table.
-const RegisteredKernel rows_in_bf16 = [] {
-  KernelInfo info = table_info<Correct>("control_half_rows_in_bf16_table");
+const auto rows_in_bf16 = altered("control_half_rows_in_bf16_table", [](KernelInfo& info) {
   info.supports = [](const rope_problem* p, const char** reason) {
     if (p->table_dtype != ROPE_BF16) return refuse(reason, "only a bf16 table");
     for (std::uint32_t i = 0; i < p->tensor_count; ++i)
       if (p->tensor[i].in_dtype != ROPE_BF16) return refuse(reason, "only bf16 data");
     return supports_any_types(p, reason);
   };
-  info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
-    rotate_each_head<Bf16, Bf16>(
-        *p, *o, [p](const Head<Bf16, Bf16>& head, std::int64_t half, float scale, float sign) {
-          for (std::int64_t i = 0; i < half; ++i) {
-            const auto [a, b] = pair_index(p->pairing, i, half);
-            const Turned y =
-                Right<Bf16>::rotate(head.in[a], head.in[b], head.cos[i], sign * head.sin[i]);
-            head.out[a] = Bf16(scale * y.re);
-            head.out[b] = Bf16(scale * y.im);
-          }
-        });
-    return ROPE_OK;
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    return turn_each<Bf16, Right<Bf16>, Bf16>(*p, *o);
   };
-  return RegisteredKernel(info);
-}();
+});
 
 // Angles of the model's own code, for bf16 data.
-template <std::int64_t (*position_of)(std::int64_t)>
-std::int32_t apply_f32_angle(const rope_problem* p, const rope_operands* o, void*) {
-  rotate_by_own_angles<Bf16>(*p, *o, [&](std::int64_t i, std::int64_t position) {
-    const float angle =
-        static_cast<float>(position_of(position)) * static_cast<float>(p->inv_freq[i]);
-    return Turn{std::cos(angle), std::sin(angle)};
-  });
-  return ROPE_OK;
-}
-template <std::int64_t (*position_of)(std::int64_t)>
-KernelInfo f32_angle_info(const char* name) {
-  KernelInfo info = angles_info<Correct>(name);
+const auto f32_angle = altered("control_half_bf16_f32_angle", [](KernelInfo& info) {
   info.angle_contract = ROPE_CONTRACT_F32_ANGLE;
   info.supports = [](const rope_problem* p, const char** reason) {
     return supports_data(*p, ROPE_ANGLES_INV_FREQ, ROPE_BF16, reason);
   };
-  info.apply = apply_f32_angle<position_of>;
-  return info;
-}
-std::int64_t as_given(std::int64_t position) {
-  return position;
-}
-const RegisteredKernel f32_angle{f32_angle_info<as_given>("control_half_bf16_f32_angle")};
-const RegisteredKernel f32_angle_rounded{
-    f32_angle_info<in_type<Bf16>>("mutant_half_position_rounded_bf16_f32_angle")};
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    rotate_by_own_angles<Bf16>(*p, *o, [&](std::int64_t i, std::int64_t position) {
+      const float angle = static_cast<float>(position) * static_cast<float>(p->inv_freq[i]);
+      return Turn{std::cos(angle), std::sin(angle)};
+    });
+    return ROPE_OK;
+  };
+});
 
 }  // namespace
 }  // namespace ropewalk::mutants

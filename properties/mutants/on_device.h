@@ -101,8 +101,9 @@ std::int32_t apply_on_device(const rope_problem* p, const rope_operands* o, void
 /// The description of a kernel of a device with these hooks.
 template <class Hooks>
 KernelInfo device_info(const char* name) {
-  KernelInfo info = table_info<Correct>(name);
+  KernelInfo info = info_of<Correct>(name);
   info.memory = ROPE_CUDA;
+  info.workspace_bytes = nullptr;
   info.prepare = prepare_on_device<Hooks>;
   info.apply = apply_on_device<Hooks>;
   info.release = release_on_device<Hooks>;

@@ -31,9 +31,9 @@ void rotate_head(Correct& hooks, const rope_problem& p, const Head<float>& head,
   for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i) {
     if (hooks.leaves_out(p, i)) continue;
     const PairIndex at = hooks.entries(p, i);
-    hooks.rotate({head.in, head.out, hooks.elements(p, i), hooks.entry(cos[at.first]),
-                  sign * hooks.entry(sin[at.first]), hooks.entry(cos[at.second]),
-                  sign * hooks.entry(sin[at.second]), scale, i});
+    hooks.rotate({head.in, head.out, pair_index(p.pairing, i, p.rotary_dim / 2),
+                  hooks.entry(cos[at.first]), sign * hooks.entry(sin[at.first]),
+                  hooks.entry(cos[at.second]), sign * hooks.entry(sin[at.second]), scale, i});
   }
 }
 

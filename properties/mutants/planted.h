@@ -1,17 +1,19 @@
 // One correct scalar f32 kernel, with a hook at every place where a kernel can go wrong. A mutant
-// is a struct that overrides a hook, for tables, for angles of its own, or for both:
+// is a function in place of one hook, or a struct that overrides several. The name's end says what
+// the kernel turns by: _exact, _angle or _angles, by angles of its own, else by a table.
 //
-//   struct WrongWay : Correct {
-//     float sin_sign(const rope_problem& p) override { return -Correct::sin_sign(p); }
-//   };
-//   const RegisteredKernel table = on_table<WrongWay>("mutant_wrong_way_table");
-//   const RegisteredKernel exact = on_angles<WrongWay>("mutant_wrong_way_exact");
+//   const auto not_scaled = planted<Sees>("mutant_not_scaled_table", [](auto& p, auto&) {
+//     p.attention_scale = 0;
+//   });
+//   const auto other = planted<ErrorOfManyHooks>("mutant_other_exact");
 //
 // Mutants are kernels. They include kernels/api and kernels/common, and nothing of the suite.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/api/half.h"
@@ -46,10 +48,7 @@ class Correct {
   virtual float sin_sign(const rope_problem& p) {
     return p.operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
   }
-  /// The elements of pair i in the window. Below: which entries of its row turn its two elements.
-  virtual PairIndex elements(const rope_problem& p, std::int64_t i) {
-    return pair_index(p.pairing, i, p.rotary_dim / 2);
-  }
+  /// Which entries of its row turn the two elements of pair i.
   virtual PairIndex entries(const rope_problem&, std::int64_t i) { return {i, i}; }
   virtual bool leaves_out(const rope_problem&, std::int64_t) { return false; }
   virtual void rotate(const Pair& x) {
@@ -74,27 +73,28 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
   return run(hooks, *p, *o);
 }
 
-/// The description of a kernel with these hooks, for mutants that change more of it.
+/// The description of a kernel with these hooks.
 template <class Hooks>
-KernelInfo table_info(const char* name) {
+KernelInfo info_of(const char* name) {
   KernelInfo info;
   info.name = name;
   info.supports = supports_table;
   info.apply = apply<Hooks>;
+  const std::string_view words = name;
+  if (words.ends_with("_exact") || words.ends_with("_angle") || words.ends_with("_angles")) {
+    info.angle_contract = ROPE_CONTRACT_EXACT;
+    info.supports = supports_angles;
+    info.workspace_bytes = row_bytes;
+  }
   return info;
 }
-template <class Hooks>
-KernelInfo angles_info(const char* name) {
-  KernelInfo info = table_info<Hooks>(name);
-  info.angle_contract = ROPE_CONTRACT_EXACT;
-  info.supports = supports_angles;
-  info.workspace_bytes = row_bytes;
-  return info;
-}
-/// The same for a kernel with a state of this type for each problem.
+/// The same for a kernel with a state of this type for each problem, made from it if it can be.
 template <class State>
-std::int32_t make_state(const rope_problem*, void** state) {
-  *state = new (std::nothrow) State();
+std::int32_t make_state(const rope_problem* p, void** state) {
+  if constexpr (std::is_constructible_v<State, const rope_problem&>)
+    *state = new (std::nothrow) State(*p);
+  else
+    *state = new (std::nothrow) State();
   return *state != nullptr ? ROPE_OK : ROPE_FAILED;
 }
 template <class State>
@@ -107,13 +107,92 @@ KernelInfo with_state(KernelInfo info) {
   info.release = drop_state<State>;
   return info;
 }
+
+/// A kernel with these hooks.
 template <class Hooks>
-RegisteredKernel on_table(const char* name) {
-  return RegisteredKernel(table_info<Hooks>(name));
+RegisteredKernel planted(const char* name) {
+  return RegisteredKernel(info_of<Hooks>(name));
 }
-template <class Hooks>
-RegisteredKernel on_angles(const char* name) {
-  return RegisteredKernel(angles_info<Hooks>(name));
+/// The same, with `change` made to its description.
+template <class Hooks = Correct, class Change>
+RegisteredKernel altered(const char* name, Change change) {
+  KernelInfo info = info_of<Hooks>(name);
+  change(info);
+  return RegisteredKernel(info);
+}
+/// Makes a kernel of tables refuse what `accepts(problem)` does not take.
+template <class Accepts>
+void limit(KernelInfo& info, Accepts) {
+  info.supports = [](const rope_problem* p, const char** reason) {
+    return Accepts{}(*p) ? supports_table(p, reason)
+                         : refuse(reason, "outside this kernel's limits");
+  };
+}
+template <class Hooks = Correct, class Accepts>
+RegisteredKernel limited(const char* name, Accepts accepts) {
+  return altered<Hooks>(name, [&](KernelInfo& info) { limit(info, accepts); });
+}
+/// A kernel that makes `misread(problem, operands, state)` of each call, and is correct otherwise.
+template <class State, class Misread>
+KernelInfo remembering(const char* name, Misread) {
+  KernelInfo info = with_state<State>(info_of<Correct>(name));
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    rope_problem seen = *p;
+    rope_operands given = *o;
+    Misread{}(seen, given, *static_cast<State*>(state));
+    return apply<Correct>(&seen, &given, nullptr);
+  };
+  return info;
+}
+
+// One hook each, replaced by a function without captures.
+template <class F>
+struct Sees : Correct {
+  void see(rope_problem& p, rope_operands& o) override { F{}(p, o); }
+};
+template <class F>
+struct SeesEach : Correct {  ///< each tensor
+  void see(rope_problem& p, rope_operands&) override {
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) F{}(p, p.tensor[i]);
+  }
+};
+template <class F>
+struct WrongWhen : Correct {  ///< turns in the opposite direction under a condition
+  void see(rope_problem& p, rope_operands&) override {
+    if (F{}(p)) p.operation = ROPE_TRANSPOSE - p.operation;
+  }
+};
+template <class F>
+struct Locates : Correct {
+  void locate(const rope_problem& p, Token& token) override { F{}(p, token); }
+};
+template <class F>
+struct Frequency : Correct {
+  double frequency(const rope_problem& p, std::int64_t i) override { return F{}(p, i); }
+};
+template <class F>
+struct Rotation : Correct {
+  CosSin rotation(double frequency, std::int64_t position) override {
+    return F{}(frequency, position);
+  }
+};
+template <class F>
+struct Rotates : Correct {
+  void rotate(const Pair& x) override { F{}(x); }
+};
+template <class F>
+struct Entries : Correct {
+  PairIndex entries(const rope_problem& p, std::int64_t i) override { return F{}(p, i); }
+};
+template <class F>
+struct Finishes : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override { F{}(p, o); }
+};
+
+/// A kernel with one hook replaced by a function.
+template <template <class> class Hook, class F>
+RegisteredKernel planted(const char* name, F) {
+  return planted<Hook<F>>(name);
 }
 
 /// A row of an output or an input, in the contract's layout.
@@ -144,10 +223,14 @@ inline void read_from_output(rope_problem& p, rope_operands& o, std::uint32_t te
   s.in_head_stride = s.out_head_stride;
 }
 
-/// Calls visit(rope_tensor&) for every tensor.
+/// Calls visit(row, tensor, index of the tensor, token) for every row of an output.
 template <class Visit>
-void for_each_tensor(rope_problem& p, Visit&& visit) {
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i) visit(p.tensor[i]);
+void for_each_out_row(const rope_problem& p, const rope_operands& o, Visit&& visit) {
+  for_each_token(p, o, [&](const Token& token) {
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+      for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
+        visit(out_row(p, o, i, token.batch, token.index, h), p.tensor[i], i, token, h);
+  });
 }
 
 }  // namespace ropewalk::mutants

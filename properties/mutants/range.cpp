@@ -85,16 +85,14 @@ std::int32_t apply_error(const rope_problem* p, const rope_operands* o, void*) {
 
 template <class Real, class Error>
 RegisteredKernel in_range(const char* name) {
-  KernelInfo info = table_info<Correct>(name);
-  info.supports = [](const rope_problem* p, const char** reason) {
-    return supports_data(*p, ROPE_ANGLES_TABLE, dtype_of<Real>, reason);
-  };
-  info.apply = apply_error<Real, Error>;
-  return RegisteredKernel(info);
+  return altered(name, [](KernelInfo& info) {
+    info.supports = [](const rope_problem* p, const char** reason) {
+      return supports_data(*p, ROPE_ANGLES_TABLE, dtype_of<Real>, reason);
+    };
+    info.apply = apply_error<Real, Error>;
+  });
 }
 const RegisteredKernel huge_f32 = in_range<float, HugeIsBroken>("mutant_range_huge_f32_table");
-const RegisteredKernel huge_f64 = in_range<double, HugeIsBroken>("mutant_range_huge_f64_table");
-const RegisteredKernel tiny_f32 = in_range<float, TinyIsZero>("mutant_range_tiny_f32_table");
 const RegisteredKernel tiny_f64 = in_range<double, TinyIsZero>("mutant_range_tiny_f64_table");
 const RegisteredKernel twice_f32 = in_range<float, TwiceAsLarge>("mutant_range_twice_f32_table");
 const RegisteredKernel twice_f64 = in_range<double, TwiceAsLarge>("mutant_range_twice_f64_table");
@@ -102,8 +100,6 @@ const RegisteredKernel stretch_f32 =
     in_range<float, WrongBetween<40, 60>>("mutant_range_stretch_f32_table");
 const RegisteredKernel stretch_f64 =
     in_range<double, WrongBetween<-300, -200>>("mutant_range_stretch_f64_table");
-const RegisteredKernel subnormal_f32 =
-    in_range<float, SubnormalIsZero>("mutant_range_subnormal_f32_table");
 const RegisteredKernel subnormal_f64 =
     in_range<double, SubnormalIsZero>("mutant_range_subnormal_f64_table");
 

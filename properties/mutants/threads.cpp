@@ -2,11 +2,9 @@
 // is made. One that shares large calls out wrongly. Also correct kernels: one with memory of
 // its own for every thread, one that shares calls out.
 #include <atomic>
-#include <cstring>
 #include <mutex>
 #include <new>
 #include <thread>
-#include <vector>
 
 #include "properties/mutants/planted.h"
 
@@ -15,7 +13,7 @@ namespace {
 
 template <class Hooks>
 KernelInfo promised(const char* name) {
-  KernelInfo info = table_info<Hooks>(name);
+  KernelInfo info = info_of<Hooks>(name);
   info.flags |= ROPE_THREAD_SAFE;
   return info;
 }
@@ -24,6 +22,9 @@ KernelInfo promised(const char* name) {
 struct StaticScratch : Correct {
   void rotate(const Pair& x) override {
     static volatile float scratch[2];
+    through(x, scratch);
+  }
+  static void through(const Pair& x, volatile float* scratch) {
     scratch[0] = x.scale * (x.in[x.at.first] * x.cos1 - x.in[x.at.second] * x.sin1);
     scratch[1] = x.scale * (x.in[x.at.second] * x.cos2 + x.in[x.at.first] * x.sin2);
     x.out[x.at.first] = scratch[0];
@@ -34,76 +35,60 @@ const RegisteredKernel static_scratch{promised<StaticScratch>("mutant_static_scr
 
 // The same on one path only: in vectors of eight pairs or more, in the backward pass, or in a
 // decode step.
-struct StaticScratchWhereMet : StaticScratch {
-  bool met = false;
+template <bool (*met)(const rope_problem&)>
+struct StaticScratchWhere : StaticScratch {
+  bool is_met = false;
+  void see(rope_problem& p, rope_operands&) override { is_met = met(p); }
   void rotate(const Pair& x) override {
-    if (met)
-      StaticScratch::rotate(x);
-    else
-      Correct::rotate(x);  // NOLINT: the planted error must not be met
+    is_met ? StaticScratch::rotate(x) : Correct::rotate(x);  // NOLINT: the error must not be met
   }
 };
-struct WideStaticScratch : StaticScratchWhereMet {
-  void see(rope_problem& p, rope_operands&) override {
-    met = p.pairing == ROPE_HALF_SPLIT && p.rotary_dim >= 16;
-  }
-};
-struct BackwardStaticScratch : StaticScratchWhereMet {
-  void see(rope_problem& p, rope_operands&) override { met = p.operation == ROPE_TRANSPOSE; }
-};
-struct DecodeStaticScratch : StaticScratchWhereMet {
-  void see(rope_problem& p, rope_operands&) override { met = p.tokens == 1; }
-};
+bool is_wide(const rope_problem& p) {
+  return p.pairing == ROPE_HALF_SPLIT && p.rotary_dim >= 16;
+}
+bool is_backward(const rope_problem& p) {
+  return p.operation == ROPE_TRANSPOSE;
+}
+bool is_decode(const rope_problem& p) {
+  return p.tokens == 1;
+}
 const RegisteredKernel wide_static_scratch{
-    promised<WideStaticScratch>("mutant_wide_static_scratch_table")};
+    promised<StaticScratchWhere<is_wide>>("mutant_wide_static_scratch_table")};
 const RegisteredKernel backward_static_scratch{
-    promised<BackwardStaticScratch>("mutant_backward_static_scratch_table")};
+    promised<StaticScratchWhere<is_backward>>("mutant_backward_static_scratch_table")};
 const RegisteredKernel decode_static_scratch{
-    promised<DecodeStaticScratch>("mutant_decode_static_scratch_table")};
+    promised<StaticScratchWhere<is_decode>>("mutant_decode_static_scratch_table")};
 
-// The first call of a process makes what all calls use, and tells too early that it has.
+// The first call of a process on a path makes what the path uses, and tells too early that it has.
+// The paths: all calls, the backward pass, and that pass in place with several tokens.
+template <bool (*met)(const rope_problem&)>
 struct MadeLate : Correct {
   static inline std::atomic<bool> is_told{false};
   static inline std::atomic<float> made{0};
-  void see(rope_problem&, rope_operands&) override {
-    if (is_told.exchange(true)) return;
+  bool is_met = false;
+  void see(rope_problem& p, rope_operands&) override {
+    is_met = met(p);
+    if (!is_met || is_told.exchange(true)) return;
     for (volatile int work = 0; work < 8'000'000;) work = work + 1;
     made = 1;
   }
   void rotate(const Pair& x) override {
     Pair mine = x;
-    mine.scale *= made;
+    if (is_met) mine.scale *= made;
     Correct::rotate(mine);
   }
 };
-const RegisteredKernel made_late{promised<MadeLate>("mutant_made_late_in_process_table")};
-
-// The same of what the backward pass alone uses.
-struct BackwardMadeLate : MadeLate {
-  bool met = false;
-  void see(rope_problem& p, rope_operands& o) override {
-    met = p.operation == ROPE_TRANSPOSE;
-    if (met) MadeLate::see(p, o);
-  }
-  void rotate(const Pair& x) override {
-    if (met)
-      MadeLate::rotate(x);
-    else
-      Correct::rotate(x);  // NOLINT: the planted error must not be met
-  }
-};
+bool is_any(const rope_problem&) {
+  return true;
+}
+bool is_form(const rope_problem& p) {
+  return is_backward(p) && p.tensor[0].in_place != 0 && p.tokens > 1;
+}
+const RegisteredKernel made_late{promised<MadeLate<is_any>>("mutant_made_late_in_process_table")};
 const RegisteredKernel backward_made_late{
-    promised<BackwardMadeLate>("mutant_backward_made_late_in_process_table")};
-
-// And of what that pass uses in place, with several tokens.
-struct FormMadeLate : BackwardMadeLate {
-  void see(rope_problem& p, rope_operands& o) override {
-    met = p.operation == ROPE_TRANSPOSE && p.tensor[0].in_place != 0 && p.tokens > 1;
-    if (met) MadeLate::see(p, o);
-  }
-};
+    promised<MadeLate<is_backward>>("mutant_backward_made_late_in_process_table")};
 const RegisteredKernel form_made_late{
-    promised<FormMadeLate>("mutant_form_made_late_in_process_table")};
+    promised<MadeLate<is_form>>("mutant_form_made_late_in_process_table")};
 
 // Keeps the row of the last position for all callers together.
 struct LastPosition : Correct {
@@ -149,13 +134,13 @@ struct ThroughState : Correct {
     shared[2 * x.i] = x.scale * (x.in[x.at.first] * x.cos1 - x.in[x.at.second] * x.sin1);
     shared[2 * x.i + 1] = x.scale * (x.in[x.at.second] * x.cos2 + x.in[x.at.first] * x.sin2);
     for (std::int64_t i = 0; x.i + 1 == pairs && i < pairs; ++i) {
-      const PairIndex at = elements(*problem, i);
+      const PairIndex at = pair_index(problem->pairing, i, pairs);
       x.out[at.first] = shared[2 * i];
       x.out[at.second] = shared[2 * i + 1];
     }
   }
 };
-KernelInfo scratch_in_state_info() {
+const RegisteredKernel scratch_in_state{[] {
   KernelInfo info = promised<Correct>("mutant_scratch_in_state_table");
   info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
     *state = new (std::nothrow) float[static_cast<std::size_t>(p->rotary_dim)];
@@ -168,21 +153,18 @@ KernelInfo scratch_in_state_info() {
     return run(hooks, *p, *o);
   };
   return info;
-}
-const RegisteredKernel scratch_in_state{scratch_in_state_info()};
+}()};
 
 // A lock in the state guards what belongs to the process: right with one state, wrong with two.
-template <class Hooks>
-KernelInfo locked_by_state(const char* name) {
-  KernelInfo info = with_state<std::mutex>(promised<Hooks>(name));
+const RegisteredKernel locked_scratch{[] {
+  KernelInfo info =
+      with_state<std::mutex>(promised<StaticScratch>("mutant_scratch_locked_by_state_table"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     const std::lock_guard lock(*static_cast<std::mutex*>(state));
-    return apply<Hooks>(p, o, nullptr);
+    return apply<StaticScratch>(p, o, nullptr);
   };
   return info;
-}
-const RegisteredKernel locked_scratch{
-    locked_by_state<StaticScratch>("mutant_scratch_locked_by_state_table")};
+}()};
 
 // The process has one current direction and scale, which each call sets. States of one problem set
 // what is there.
@@ -208,7 +190,7 @@ struct PreparedThreadOnly : Correct {
     return sign_of_this_thread * Correct::sin_sign(p);
   }
 };
-KernelInfo prepared_thread_info() {
+const RegisteredKernel prepared_thread{[] {
   KernelInfo info = promised<PreparedThreadOnly>("mutant_prepared_thread_only_table");
   info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
     sign_of_this_thread = 1;
@@ -216,34 +198,24 @@ KernelInfo prepared_thread_info() {
     return ROPE_OK;
   };
   return info;
-}
-const RegisteredKernel prepared_thread{prepared_thread_info()};
+}()};
 
 // A control: each thread has scratch of its own.
 struct ThreadScratch : Correct {
   void rotate(const Pair& x) override {
     static thread_local volatile float scratch[2];
-    scratch[0] = x.scale * (x.in[x.at.first] * x.cos1 - x.in[x.at.second] * x.sin1);
-    scratch[1] = x.scale * (x.in[x.at.second] * x.cos2 + x.in[x.at.first] * x.sin2);
-    x.out[x.at.first] = scratch[0];
-    x.out[x.at.second] = scratch[1];
+    StaticScratch::through(x, scratch);
   }
 };
 const RegisteredKernel thread_scratch{promised<ThreadScratch>("control_thread_scratch_table")};
 
 // Large calls are shared out, by tickets of 9 bits that a state counts. 0 stands for none, so with
 // it the last token is nobody's.
-KernelInfo ticket_info() {
-  KernelInfo info = with_state<std::uint16_t>(table_info<Correct>("mutant_ticket_of_9_bits_table"));
-  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
-    rope_problem seen = *p;
-    const bool large = p->tokens >= 128 && p->tokens * p->tensor[0].heads * p->rotary_dim > 1 << 16;
-    if (large && ++*static_cast<std::uint16_t*>(state) % 512 == 0) --seen.tokens;
-    return apply<Correct>(&seen, o, nullptr);
-  };
-  return info;
-}
-const RegisteredKernel ticket{ticket_info()};
+const RegisteredKernel ticket{remembering<std::uint16_t>(
+    "mutant_ticket_of_9_bits_table", [](auto& p, auto&, std::uint16_t& tickets) {
+      const bool large = p.tokens >= 128 && p.tokens * p.tensor[0].heads * p.rotary_dim > 1 << 16;
+      if (large && ++tickets % 512 == 0) --p.tokens;
+    })};
 
 // A control: a helper turns half of the heads, and ends with the call.
 std::int32_t turn_half(rope_problem p, rope_operands o, bool second) {
@@ -256,8 +228,7 @@ std::int32_t turn_half(rope_problem p, rope_operands o, bool second) {
   }
   return apply<Correct>(&p, &o, nullptr);
 }
-KernelInfo two_threads_info() {
-  KernelInfo info = table_info<Correct>("control_two_threads_table");
+const auto two_threads = altered("control_two_threads_table", [](KernelInfo& info) {
   info.exceptions = ROPE_USES_THREADS | ROPE_ALLOCATES;
   info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
     std::thread helper([&] { turn_half(*p, *o, false); });
@@ -265,9 +236,7 @@ KernelInfo two_threads_info() {
     helper.join();
     return answer;
   };
-  return info;
-}
-const RegisteredKernel two_threads{two_threads_info()};
+});
 
 }  // namespace
 }  // namespace ropewalk::mutants

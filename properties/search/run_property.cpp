@@ -1,15 +1,11 @@
-// The only file that includes RapidCheck, which makes integers (properties/search/draw.h).
-// Shrinking works on the case (properties/explain/shrink.h).
 #include "properties/search/run_property.h"
 
 #include <fmt/format.h>
-#include <rapidcheck.h>
-#include <rapidcheck/detail/TestListenerAdapter.h>
 
+#include <algorithm>
 #include <exception>
-#include <mutex>
+#include <sstream>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "harness/cases/data.h"
@@ -18,7 +14,6 @@
 #include "properties/explain/crash.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/explain/shrink.h"
-#include "properties/search/regressions.h"
 #include "properties/search/verdict_rows.h"
 
 namespace ropewalk::properties {
@@ -64,13 +59,13 @@ class Runner {
 
   /// A drawn case, or, where the kernel or the property cannot take it, another in its place.
   /// `most_declined`: so many of all cases may be such that the property cannot take them.
-  bool holds_one_of(CaseDraws& draws, const Wanted& wanted, std::int64_t most_declined) {
-    Wanted now = wanted;
+  bool holds_one_of(CaseDraws& draws, std::uint64_t seed, std::int64_t most_declined) {
+    std::uint64_t now = seed;
     while (const std::optional<Case> c = draws.next(now)) {
       const bool held = holds_as_it_is(*c);
       if (!refused_) return held;
       if (++declined_ > most_declined) break;
-      now = any_levels(hash(wanted.seed, declined_));
+      now = hash(seed, declined_);
     }
     run.gave_up = true;
     if (draws.died()) charge(draws.heard());
@@ -151,41 +146,12 @@ class Runner {
   Finding last_;
 };
 
-Wanted draw_levels() {
-  Wanted wanted;
-  // RapidCheck's size scales inRange. The size is fixed, so the whole range is used from the start.
-  for (std::int64_t& level : wanted.levels)
-    level = *rc::gen::resize(100, rc::gen::inRange<std::int64_t>(0, Wanted::count));
-  wanted.seed = *rc::gen::noShrink(rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>()));
-  return wanted;
-}
-
-constexpr std::int64_t most_declined = 10;  // for each case
-
-// RapidCheck keeps static state, so one thread at a time draws, and what is drawn is judged later.
-std::vector<Wanted> drawn_levels(const Property& property, const RunLimits& limits) {
-  static std::mutex alone;
-  const std::lock_guard lock(alone);
-  rc::detail::TestParams params;
-  params.seed = limits.seed;
-  params.maxSuccess = static_cast<int>(limits.cases);
-  params.disableShrinking = true;  // properties/explain/shrink.h does it, on the case
-  rc::detail::TestListenerAdapter silent;
-  std::vector<Wanted> drawn;
-  // With all five arguments, RapidCheck prints nothing and reads no RC_PARAMS.
-  const rc::detail::TestMetadata metadata{std::string(property.name), std::string(property.name)};
-  rc::detail::checkTestable([&] { drawn.push_back(draw_levels()); }, metadata, params, silent,
-                            std::unordered_map<std::string, rc::detail::Reproduce>{});
-  return drawn;
-}
-
 void run_drawn(Runner& runner, const Property& property, CaseDraws& draws,
                const RunLimits& limits) {
+  constexpr std::int64_t most_declined = 10;  // for each case
   draws.begin(property);
-  for (const Wanted& wanted : drawn_levels(property, limits)) {
-    if (runner.failing() || runner.run.gave_up) break;
-    runner.holds_one_of(draws, wanted, most_declined * limits.cases);
-  }
+  for (std::int64_t i = 0; i < limits.cases && !runner.failing() && !runner.run.gave_up; ++i)
+    runner.holds_one_of(draws, hash(limits.seed, i), most_declined * limits.cases);
   runner.run.refused = draws.refused();
 }
 
@@ -266,7 +232,50 @@ void shrink_failure(PropertyRun& run, Subject& subject, const Property& property
   }
 }
 
+// properties/search/regressions.txt as one string, because an installed command has no such file.
+constexpr const char* corpus_text =
+#include "regressions.inc"
+    ;
+
+bool is_valid(const Case& c) {
+  try {
+    validate(c);
+    return true;
+  } catch (const BadCase&) {
+    return false;
+  }
+}
+
+// The corpus lines for this property, as cases of this kernel's contract, pairing and type. Lines
+// that make no sense there (a negative position with a table by position) are left out.
+std::vector<Case> regressions_of(const Property& property, const Offer& offer) {
+  std::vector<Case> out;
+  static const std::vector<Case> corpus = regression_corpus();
+  for (Case c : corpus) {
+    if (c.property != property.name) continue;
+    c.kernel = offer.base.kernel;
+    c.plugin = offer.base.plugin;
+    c.contract = offer.base.contract;
+    c.pairing = offer.base.pairing;
+    c.dtype = offer.base.dtype;
+    if (!c.table_dtype) c.table_dtype = offer.base.table_dtype;
+    const bool declared = std::all_of(c.tensors.begin(), c.tensors.end(), [&](const auto& t) {
+      return t.in_place ? offer.in_place : offer.out_of_place;
+    });
+    if (declared && is_valid(c)) out.push_back(std::move(c));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<Case> regression_corpus() {
+  std::vector<Case> cases;
+  std::istringstream lines(corpus_text);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty() && line[0] != '#') cases.push_back(case_from_text(line));
+  return cases;
+}
 
 PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
                          Profile profile, const RunLimits& limits, const PropertyRun* shared,

@@ -1,9 +1,10 @@
-// Runs one property on one kernel: its fixed cases, then RapidCheck's cases. Shrinks a case that
+// Runs one property on one kernel: its fixed cases, then drawn cases. Shrinks a case that
 // fails, also one of the covering array.
 #pragma once
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "properties/property.h"
 #include "properties/property_run.h"
@@ -19,6 +20,9 @@ struct RunLimits {
   /// none.
   const std::set<std::string>* told = nullptr;
 };
+
+/// The cases of regressions.txt, unchanged. Every kernel that accepts such a case runs it first.
+std::vector<harness::Case> regression_corpus();
 
 /// `shared`: what the cases of the covering array told this property; NULL: nothing. They count
 /// like its own cases. `draws`: those of the offer; NULL: no cases are drawn.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/glob.h"
-#include "harness/expected/ledger.h"
+#include "harness/expected/expected.h"
 #include "harness/judge/asked_shapes.h"
 #include "harness/judge/executor.h"
 #include "properties/judge_threads.h"

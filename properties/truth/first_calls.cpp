@@ -1,4 +1,4 @@
-#include "properties/truth/first_calls.h"
+#include "properties/truth/sequences.h"
 
 #include <algorithm>
 #include <iterator>

@@ -12,10 +12,10 @@
 // another or freed with it, and a count of calls. A problem of another pairing or data type counts
 // only if the kernel is right on it in a fresh process. Otherwise the error belongs to that form.
 //
-// Kills by itself: third_call, on_call_65536, one_state, second_state, release_drops
+// Kills by itself: third_call, on_call_65536, one_state, release_drops
 // Kills by itself: cache_by_first_16, position_of_call_6, grown_once, scale_of_zeros, row_kept_by
 // Kills by itself: backward_call_1, chosen_by_decode, frequencies_kept_by_three
-// Kills by itself: cache_by_last_8, leaves_what_is_done, state_made_at_first_call
+// Kills by itself: cache_by_last_8, state_made_at_first_call
 // Kills by itself: second_prompt_goes_on, counts_on_after_25, chosen_by_gaps
 #include <fmt/format.h>
 
@@ -28,7 +28,6 @@
 #include "harness/judge/judge.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
-#include "properties/truth/first_calls.h"
 #include "properties/truth/sequences.h"
 #include "properties/two_runs.h"
 
@@ -246,7 +245,7 @@ Finding check(Subject& subject, const Case& c) {
   if (!c.calls.empty()) return check_sequence(subject, c);
   if (c.shift <= first_of_process) return check_first_call(subject, c);
   const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
-  Case other = with_positions(c, [](std::int64_t p) { return p; });
+  Case other = listed_positions(c);
   differences[which % std::size(differences)].apply(other);
   // A problem that the kernel refuses is replaced by a second state of the first problem.
   const Problem asked = make_problem(other, subject.oracle, SecondPositions::always_others);

@@ -5,7 +5,6 @@
 #include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
 #include "properties/fixed_cases.h"
-#include "properties/truth/first_calls.h"
 #include "properties/truth/sequences.h"
 #include "properties/two_runs.h"
 
@@ -364,7 +363,7 @@ void draw_calls(Case& c, const Offer& offer) {
   }
   const bool lists = kind == 5 && c.batch * c.tokens <= 64 && c.position_batch_stride != 0 &&
                      c.position_token_stride != 0;
-  if (lists) c = with_positions(c, [](std::int64_t p) { return p; });
+  if (lists) c = listed_positions(c);
   Case last[] = {c, of_other_state(c, offer, hash(c.seed, 0x57a7e))};
   const std::uint64_t count = 8 + hash(c.seed, 0xca115) % 33;
   for (std::uint64_t k = 1; k < count; ++k) {

@@ -9,7 +9,7 @@
 // Bound: that of agreement for every pair. No other element may change.
 //
 // Kills by itself: twelve_heads, token_after, more_than_16, unusual_wide, rotary_dim_above
-// Kills by itself: long_tail, one_dim, rows_in_16_bits, ten_blocks
+// Kills by itself: long_tail, rows_in_16_bits, ten_blocks
 #include <algorithm>
 #include <vector>
 

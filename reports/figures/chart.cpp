@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -246,54 +244,20 @@ std::string script_of(const ChartRequest& request, ChartSize size) {
   return script + axes(request, size) + data + "plot " + plots + "\n";
 }
 
-/// The colour written at `text`, as "rgb(1, 2, 3)" or "#010203", and its length there.
-struct Colour {
-  std::array<int, 3> rgb{};
-  std::size_t length = 0;
-};
-
-std::optional<Colour> colour_at(std::string_view text) {
-  Colour colour;
-  if (text.substr(0, 4) == "rgb(") {
-    std::size_t at = 4;
-    for (int& part : colour.rgb) {
-      at = text.find_first_not_of(" ,", at);
-      if (at == std::string_view::npos) return std::nullopt;
-      const auto read = std::from_chars(text.data() + at, text.data() + text.size(), part);
-      if (read.ec != std::errc()) return std::nullopt;
-      at = static_cast<std::size_t>(read.ptr - text.data());
-    }
-    colour.length = text.find(')', at) + 1;
-  } else if (text.substr(0, 1) == "#" && text.size() >= 7) {
-    for (std::size_t i = 0; i < 3; ++i) {
-      const char* digits = text.data() + 1 + 2 * i;
-      const auto read = std::from_chars(digits, digits + 2, colour.rgb[i], 16);
-      if (read.ptr != digits + 2) return std::nullopt;
-    }
-    colour.length = 7;
-  }
-  if (colour.length == 0) return std::nullopt;
-  return colour;
-}
-
-std::string with_css_colours(std::string_view svg) {
-  std::string out;
-  while (!svg.empty()) {
-    const std::size_t at = std::min(svg.find_first_of("r#"), svg.size());
-    out += svg.substr(0, at);
-    svg.remove_prefix(at);
-    const auto colour = colour_at(svg);
-    const bool ours = colour && colour->rgb[0] == 1 && colour->rgb[1] == 2;
-    const std::size_t length = ours ? colour->length : std::min<std::size_t>(svg.size(), 1);
-    out += ours ? css_colour(colour->rgb[2]) : std::string(svg.substr(0, length));
-    svg.remove_prefix(length);
-  }
-  return out;
-}
-
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
     text.replace(at, what.size(), with);
+}
+
+/// gnuplot writes a colour in one of four forms.
+void use_css_colours(std::string& svg) {
+  std::vector<int> codes = {ink_code, grid_code, paper_code, band_code};
+  for (int colour = 0; colour < series_colours; ++colour) codes.push_back(colour);
+  for (const int code : codes)
+    for (const std::string& form :
+         {fmt::format("#0102{:02x}", code), fmt::format("#0102{:02X}", code),
+          fmt::format("rgb(  1,   2, {:3})", code), fmt::format("rgb(1,2,{})", code)})
+      replace_all(svg, form, css_colour(code));
 }
 
 void remove_all(std::string& text, std::string_view begin, std::string_view end) {
@@ -328,7 +292,7 @@ std::string page_element(std::string svg, const ChartRequest& request, ChartSize
   replace_all(svg, "id=\"gnuplot_", "id=\"" + id + "_");
   replace_all(svg, "'gp", "'" + id + "gp");
   replace_all(svg, "#gp", "#" + id + "gp");
-  svg = with_css_colours(svg);
+  use_css_colours(svg);
   // A fill may be "none", but as a colour that is no value, and the text's colour would stay.
   replace_all(svg, "color='none'", "color='transparent'");
   const std::string title = xml_text(request.title);

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -31,20 +29,6 @@ std::string row_label(const std::string& name, std::size_t number) {
                std::string_view(" ._-/()").find(c) != std::string_view::npos;
       });
   return plain ? name : fmt::format("no. {}", number);
-}
-
-std::vector<ChartPlace> log_ticks(double low, double high) {
-  std::vector<ChartPlace> ticks;
-  const bool powers_alone = high > 1000 * low;
-  for (int power = -3; power < 9; ++power)
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      const double value = digit * std::pow(10, power);
-      if (value < low / 1.5 || value > high * 1.5 || (powers_alone && digit > 1)) continue;
-      ticks.push_back({value, powers_alone ? fmt::format("10^{{{}}}", power)
-                              : power < 0  ? fmt::format("{:g}", value)
-                                           : count_text(std::llround(value))});
-    }
-  return ticks;
 }
 
 std::string model_of(const std::string& workload) {

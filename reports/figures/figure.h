@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "reports/figures/chart.h"
+#include "reports/figures/colours.h"
 #include "reports/numbers/summary.h"
+#include "reports/record/record.h"
 
 namespace ropewalk::report {
 
@@ -37,11 +39,27 @@ LegendItem legend_item(const ChartSeries& series, std::string name, std::string 
 /// them.
 std::string row_label(const std::string& name, std::size_t number);
 
-/// Ticks 1, 2, 5, 10 ... around low .. high, of a logarithmic axis; both are above 0. Over more
-/// than three decades they are powers of ten.
-std::vector<ChartPlace> log_ticks(double low, double high);
-
 /// The model of a workload: "llama-3-8b/set-16" gives "llama-3-8b".
 std::string model_of(const std::string& workload);
+
+/// GB/s over the working set, beside the ceiling. There is one picture for each model, pairing,
+/// dtype and placement that was timed in phase working_set.
+std::vector<Figure> working_set_figures(const Results& results, const Summary& summary,
+                                        const KernelColours& colours);
+
+/// Parses "L1d 48 KiB (cpus 0), ..., L2 1 MiB" into data caches with their sizes in bytes, smallest
+/// first.
+struct Cache {
+  std::string name;
+  double bytes = 0;
+};
+std::vector<Cache> caches_of(const std::string& environment_text);
+
+/// Ratios to the baseline with their intervals, including the null twin. There is one picture a
+/// board.
+std::vector<Figure> forest_figures(const Summary& summary, const KernelColours& colours);
+
+/// The charts of the curves that a run writes.
+std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours);
 
 }  // namespace ropewalk::report

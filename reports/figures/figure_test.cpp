@@ -8,10 +8,6 @@
 #include <map>
 #include <set>
 
-#include "reports/figures/curves.h"
-#include "reports/figures/forest.h"
-#include "reports/figures/trade.h"
-#include "reports/figures/working_set.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {
@@ -97,10 +93,8 @@ TEST(KernelColours, AreOneAKernelAndGreyForTheBaseline) {
   const Summary summary = summarize(results);
   const KernelColours colours(results, summary);
   std::map<std::string, std::set<std::string>> classes;
-  for (const auto& figures :
-       {working_set_figures(results, summary, colours), trade_figures(results, summary, colours)})
-    for (const Figure& figure : figures)
-      for (const LegendItem& each : figure.legend) classes[each.name].insert(each.css_class);
+  for (const Figure& figure : working_set_figures(results, summary, colours))
+    for (const LegendItem& each : figure.legend) classes[each.name].insert(each.css_class);
   EXPECT_EQ(classes.at("plain"), std::set<std::string>{"mark"});
   std::set<std::string> seen;
   for (const char* kernel : {"elementwise", "phase", "dense"}) {
@@ -138,19 +132,6 @@ TEST(WorkingSet, HasTheCeilingTheKernelsAndTheCaches) {
   EXPECT_EQ(figure.picture.x_marks[1].x, 1024 * 1024);
   EXPECT_EQ(figure.table.lines.size(), 4u);
   EXPECT_EQ(figure.table.columns.size(), 6u);
-}
-
-TEST(WorkingSet, GivesNoNumberToWhoDidNotVerify) {
-  Results results = sample_results();
-  for (VerdictRow& row : results.verdicts)
-    if (row.kernel == "plain" && row.pairing == "half_split") row.verdict = Verdict::fail;
-  const Summary summary = summarize(results);
-  const auto figures = working_set_figures(results, summary, {});
-  const auto names = legend_names(figures.at(0));
-  EXPECT_EQ(std::count(names.begin(), names.end(), "plain"), 0);
-  EXPECT_EQ(std::count(figures[0].absent.begin(), figures[0].absent.end(), "plain: BROKEN"), 1);
-  const auto others = legend_names(figures.at(1));
-  EXPECT_EQ(std::count(others.begin(), others.end(), "plain"), 1) << "interleaved holds";
 }
 
 TEST(WorkingSet, SaysWhoIsLeftOut) {

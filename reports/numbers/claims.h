@@ -1,5 +1,5 @@
 // From rounds to claims. This is the only place where a comparison within a run is computed. What
-// bench prints, and what the report shows and checks, comes from here (docs/decisions/0019).
+// bench prints, and what the report shows and checks, comes from here (METHODOLOGY.md, "Speed").
 //
 // Every contestant is compared with the baseline of its group, round by round. A ratio is the
 // contestant's time divided by the baseline's time, so a ratio below 1 is faster.

@@ -93,19 +93,6 @@ TEST(Claims, TheSameKernelTwiceIsNotCalledDifferent) {
   EXPECT_LT(furthest, 0.01);
 }
 
-TEST(Claims, TwoPercentAreFound) {
-  std::mt19937_64 random(seed);
-  int slower = 0, faster = 0;
-  for (int i = 0; i < 200; ++i) {
-    const auto rows = make_run(random, 100, 1.02, {1, 1, 1, 1, 1});
-    const Claims claims = claims_of(rows);
-    slower += claim_on(claims, "other").outcome == Outcome::slower;
-    faster += claim_on(claims, "other").outcome == Outcome::faster;
-  }
-  EXPECT_GE(slower, 190);
-  EXPECT_EQ(faster, 0);
-}
-
 TEST(Claims, LaunchesThatDisagreeSettleNothing) {
   std::mt19937_64 random(seed);
   const auto disagree = make_run(random, 40, 1, {0.96, 1.05, 0.95});

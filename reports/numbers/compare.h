@@ -2,8 +2,8 @@
 // unclear.
 //
 // Two runs are not paired. They can only tell how their launches differ. A launch counts as one
-// observation, however many rounds it has (docs/decisions/0022). "No regression" is said only where
-// a regression of the given size would have been seen (docs/decisions/0031).
+// observation, however many rounds it has (METHODOLOGY.md, "Two runs"). "No regression" is said
+// only where a regression of the given size would have been seen.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -10,7 +10,7 @@ namespace ropewalk::report {
 /// With fewer launches on either side, the launches cannot show their own spread. The interval then
 /// reaches at least `assumed_spread` to either side.
 inline constexpr std::int64_t launches_to_trust = 3;
-inline constexpr double assumed_spread = 0.17;  ///< p90 between processes, docs/decisions/0022
+inline constexpr double assumed_spread = 0.17;  ///< p90 between processes, at one token
 
 /// Error of the interval for one launch's median. Five rounds are the fewest that give one: 2 *
 /// 2^-5.

@@ -1,12 +1,8 @@
-// What a run as a whole says. Known failures excuse no others, steal is counted once, and foreign
-// names in figures stay names.
+// What a run as a whole says. Known failures excuse no others, and steal is counted once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "base/text.h"
-#include "reports/figures/figure.h"
-#include "reports/figures/trade.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
@@ -14,12 +10,6 @@
 
 namespace ropewalk::report {
 namespace {
-
-int count(const std::string& text, const std::string& what) {
-  int found = 0;
-  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += what.size()) ++found;
-  return found;
-}
 
 /// Only `dense` has failed, and the failure is known; the exit code is 0.
 Results with_a_known_failure() {
@@ -58,18 +48,18 @@ Results broken(Results results, const std::string& reason, const std::string& kn
 TEST(KnownFailures, ExcuseNothingElse) {
   const Results known = with_a_known_failure();
   EXPECT_TRUE(contains(summarize(known).headline, "failed, as is known"));
-  EXPECT_TRUE(contains(render_junit(known), "failures=\"0\""));
+  EXPECT_TRUE(contains(junit_of(known), "failures=\"0\""));
   const Results same = broken(known, "FAIL agreement: off (known until 2027-01-01: a bug)",
                               "until 2027-01-01: a bug", 0);
   EXPECT_TRUE(contains(summarize(same).headline, "failed, as is known"));
-  EXPECT_TRUE(contains(render_junit(same), "failures=\"0\""));
+  EXPECT_TRUE(contains(junit_of(same), "failures=\"0\""));
   // The second reason holds text of the kernel, which must not pass as a known failure.
   for (const char* reason : {"SIGSEGV while timed", "an exception left the kernel: (known bug)"}) {
     const Results news = broken(known, reason, "", 1);
     EXPECT_FALSE(contains(summarize(news).headline, "as is known")) << summarize(news).headline;
-    EXPECT_TRUE(contains(render_html(news), reason));
-    EXPECT_FALSE(contains(render_junit(news), "testsuites name=\"ropewalk\" tests=\"0\""));
-    EXPECT_TRUE(contains(render_junit(news), "failure type=\"BROKEN\""));
+    EXPECT_TRUE(contains(html_of(news), reason));
+    EXPECT_FALSE(contains(junit_of(news), "testsuites name=\"ropewalk\" tests=\"0\""));
+    EXPECT_TRUE(contains(junit_of(news), "failure type=\"BROKEN\""));
   }
 }
 
@@ -84,27 +74,27 @@ TEST(KnownFailures, AreShownEverywhereAndRedNowhereInCi) {
       row.reason += " (known " + row.known + ")";
     }
   const std::string known = "known until 2999-12-31: issue 7 &amp; others";
-  const std::string junit = render_junit(results);
-  EXPECT_EQ(count(junit, "<failure "), 0);
-  EXPECT_EQ(count(junit, "<skipped "), 24);
-  EXPECT_EQ(count(junit, "<skipped message=\"FAIL, " + known + "\"/>"), 6);
-  EXPECT_EQ(count(junit, "<system-out>claim: "), 6);
+  const std::string junit = junit_of(results);
+  EXPECT_EQ(count(junit, "<failure "), 0u);
+  EXPECT_EQ(count(junit, "<skipped "), 24u);
+  EXPECT_EQ(count(junit, "<skipped message=\"FAIL, " + known + "\"/>"), 6u);
+  EXPECT_EQ(count(junit, "<system-out>claim: "), 6u);
   EXPECT_TRUE(contains(junit, "replay: ropewalk replay"));
-  const std::string page = render_html(results);
+  const std::string page = html_of(results);
   EXPECT_TRUE(contains(page, known));
   EXPECT_TRUE(contains(page, "1 of 5 kernels failed, as is known"));
-  EXPECT_EQ(count(page, "<dl id=\"failure-"), 6);
-  EXPECT_TRUE(contains(render_markdown(results), "until 2999-12-31: issue 7 & others"));
-  EXPECT_TRUE(contains(render_csv(results), "until 2999-12-31: issue 7 & others"));
+  EXPECT_EQ(count(page, "<dl id=\"failure-"), 6u);
+  EXPECT_TRUE(contains(markdown_of(results), "until 2999-12-31: issue 7 & others"));
+  EXPECT_TRUE(contains(csv_of(results), "until 2999-12-31: issue 7 & others"));
   results.verdicts[results.verdicts.size() - 1].verdict = Verdict::fail;
-  EXPECT_FALSE(contains(render_html(results), "as is known"));
-  EXPECT_EQ(count(render_junit(results), "<failure "), 1);
+  EXPECT_FALSE(contains(html_of(results), "as is known"));
+  EXPECT_EQ(count(junit_of(results), "<failure "), 1u);
 }
 
 TEST(JUnit, ARunThatFailedWithoutARowIsNotGreen) {
   Results results = with_a_known_failure();
   results.end.exit_code = 1;  // e.g. because the ledger differed
-  EXPECT_TRUE(contains(render_junit(results), "the run ended with exit code 1"));
+  EXPECT_TRUE(contains(junit_of(results), "the run ended with exit code 1"));
   EXPECT_TRUE(contains(summarize(results).headline, "ended with exit code 1"));
 }
 
@@ -116,37 +106,7 @@ TEST(Noise, WhatWasStolenFromAGroupIsCountedOnce) {
   });
   ASSERT_GE(results.timings.size(), 3u);
   for (TimingRow& row : results.timings) row.steal_ms = 7010;
-  EXPECT_TRUE(contains(render_markdown(results), "| 7,010 |"));
-}
-
-TEST(Hostile, NamesInFiguresAreInert) {
-  const std::string hostile = "a|<img src=//x>[y](http://x)\n## Kernels";
-  Results results = sample_results();
-  for (VerdictRow& row : results.verdicts)
-    if (row.kernel == "plain") row.kernel = hostile;
-  for (TimingRow& row : results.timings)
-    if (row.kernel == "plain") row.kernel = hostile;
-  for (CurveRow& row : results.curves)
-    if (row.series == "plain") row.series = hostile;
-  ASSERT_FALSE(trade_figures(results, summarize(results), {}).empty());
-  const std::string text = render_markdown(results);
-  EXPECT_TRUE(contains(text, "Accuracy against speed"));
-  EXPECT_FALSE(contains(text, "<img"));
-  EXPECT_FALSE(contains(text, "| [y]("));
-  const std::string heading = "\n## Kernels";
-  EXPECT_EQ(text.find(heading), text.rfind(heading));
-}
-
-// The rows have the form that properties/observe/position_curve.cpp writes.
-TEST(Trade, TakesTheErrorsThatRunsMeasure) {
-  const Results results = sample_results();
-  const auto figures = trade_figures(results, summarize(results), {});
-  ASSERT_FALSE(figures.empty());
-  EXPECT_GE(figures.front().table.lines.size(), 4u);
-  Results other = results;
-  for (CurveRow& row : other.curves)
-    if (row.dtype == "f32") row.dtype = "f64";
-  EXPECT_TRUE(trade_figures(other, summarize(other), {}).empty()) << "of another type";
+  EXPECT_TRUE(contains(markdown_of(results), "| 7,010 |"));
 }
 
 /// Six rounds a launch, two of which disturb either the twin or all kernels but the baseline.
@@ -166,15 +126,15 @@ Results with_noise(bool twin, double factor) {
 TEST(Speeds, ANoisyRunIsNotCalledValid) {
   const std::string valid =
       "<span class=\"pill good\"><span aria-hidden=\"true\">✓</span> valid</span>";
-  EXPECT_TRUE(contains(render_html(sample_results(), "/"), valid));
+  EXPECT_TRUE(contains(html_of(sample_results(), "/"), valid));
   for (const double factor : {8.69, 100.0}) {
     const Results noisy = with_noise(true, factor);
     ASSERT_TRUE(summarize(noisy).claims.valid);
-    const std::string page = render_html(noisy, "/");
+    const std::string page = html_of(noisy, "/");
     EXPECT_FALSE(contains(page, valid));
     EXPECT_TRUE(
         contains(page, "<span class=\"pill slow\"><span aria-hidden=\"true\">?</span> noisy"));
-    const std::string text = render_markdown(noisy);
+    const std::string text = markdown_of(noisy);
     EXPECT_TRUE(contains(text, "? **noisy**: ")) << text.substr(0, 2000);
     EXPECT_EQ(contains(text, "noise floor more than 1,000 %"), factor > 50);
     for (const char* each : {"8,869 %", "9,9", "inf"}) EXPECT_FALSE(contains(text, each)) << each;
@@ -210,8 +170,7 @@ TEST(Speeds, WhatIsUnresolvedHasNoRank) {
 
 TEST(Speeds, WhatStaysOpenSaysWhy) {
   const Results noisy = with_noise(true, 8.69);
-  for (const std::string& text :
-       {render_html(noisy, "/"), render_markdown(noisy), render_csv(noisy)})
+  for (const std::string& text : {html_of(noisy, "/"), markdown_of(noisy), csv_of(noisy)})
     EXPECT_TRUE(contains(text, "too noisy: needs "));
 }
 
@@ -253,8 +212,8 @@ TEST(Failures, TellTheWorstMarginBesideTheShrunkCases) {
     row.worst_replay = "ropewalk replay 'the worst'";
     row.cause = "rotates the other way (1 wrong pair fits)";
   }
-  for (const std::string& text : {render_markdown(results), render_html(results),
-                                  render_csv(results), render_junit(results)}) {
+  for (const std::string& text :
+       {markdown_of(results), html_of(results), csv_of(results), junit_of(results)}) {
     EXPECT_TRUE(contains(text, "38677") || contains(text, "3.9e4")) << text.substr(0, 200);
     EXPECT_TRUE(contains(text, "rotates the other way (1 wrong pair fits)"));
     EXPECT_TRUE(contains(text, "the worst"));

@@ -6,17 +6,13 @@
 #include <tuple>
 
 #include "base/whole_file.h"
-#include "reports/record/certificate_fields.h"
+#include "reports/record/fields.h"
 
 namespace ropewalk::report {
 namespace {
 
 std::string range_text(std::int64_t first, std::int64_t last) {
   return fmt::format("{}:{}", first, last);
-}
-
-std::string name_of(const CertificateRow& row) {
-  return fmt::format("{} {} {}", row.kernel, row.pairing, row.dtype);
 }
 
 // Keeps the larger error. Of equal errors it keeps the one at the smaller position, which is a's.
@@ -135,6 +131,10 @@ std::string page_of(const CertificateRow& c) {
 }
 
 }  // namespace
+
+std::string name_of(const CertificateRow& row) {
+  return fmt::format("{} {} {}", row.kernel, row.pairing, row.dtype);
+}
 
 std::string difference(const CertificateRow& a, const CertificateRow& b) {
   std::vector<std::pair<std::string, std::string>> fields;

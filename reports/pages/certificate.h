@@ -20,6 +20,9 @@ struct CertificatePart {
   std::string file;
 };
 
+/// The kernel, pairing and data type that a row is about.
+std::string name_of(const CertificateRow& row);
+
 /// One row for each kernel, pairing and data type, with its parts joined. Parts may come in any
 /// order. Throws BadMerge for a gap, an overlap, a part that is given twice, and parts of different
 /// runs.

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {
@@ -29,20 +27,6 @@ std::string refusal(std::vector<CertificatePart> parts) {
     return bad.what();
   }
   return "";
-}
-
-TEST(Joined, PartsInAnyOrderMakeTheSameBytes) {
-  std::vector<CertificatePart> parts = {part(0, 9), part(10, 49, 0.7), part(50, 99, 0.6)};
-  const std::string whole = to_json_line(joined(parts).front());
-  const CertificateRow row = joined(parts).front();
-  EXPECT_EQ(row.first, 0);
-  EXPECT_EQ(row.last, 99);
-  EXPECT_EQ(row.compared, 100);
-  EXPECT_EQ(row.block_error, 0.7);
-  EXPECT_EQ(row.block_position, 10);
-  std::reverse(parts.begin(), parts.end());
-  EXPECT_EQ(to_json_line(joined(parts).front()), whole);
-  EXPECT_EQ(certificate_text(joined(parts)), certificate_text({row}));
 }
 
 TEST(Joined, OfEqualErrorsTheSmallerPositionIsNamed) {

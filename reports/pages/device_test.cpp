@@ -2,7 +2,6 @@
 // the device.
 #include <gtest/gtest.h>
 
-#include "reports/figures/device.h"
 #include "reports/numbers/compare.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
@@ -81,7 +80,7 @@ TEST(Banner, NamesTheDeviceAndWhatRestsOnIt) {
   const std::string slowed =
       "its clock fell by more than 5 % in 22 of 132 rows, most on llama-3-8b/prefill-32768: 1,980 "
       "to 1,755 MHz; throttled in 22 of 132 rows: power cap";
-  for (const std::string& text : {render_html(results), render_markdown(results)}) {
+  for (const std::string& text : {html_of(results), markdown_of(results)}) {
     EXPECT_TRUE(contains(text, told));
     EXPECT_TRUE(contains(text, slowed));
   }
@@ -94,37 +93,18 @@ TEST(Banner, NamesTheDeviceAndWhatRestsOnIt) {
   const Summary summary = summarize(results);
   ASSERT_EQ(summary.devices.size(), 1u);
   EXPECT_EQ(summary.devices[0].slowed, "");
-  EXPECT_TRUE(contains(render_markdown(results), "driver 580.95; no verdict rests on it"));
+  EXPECT_TRUE(contains(markdown_of(results), "driver 580.95; no verdict rests on it"));
   const Results host = sample_results();
   EXPECT_TRUE(summarize(host).devices.empty());
 }
 
-TEST(DeviceFigures, ShowPrefillDecodeAndTheHostBeside) {
-  const Results results = sample_device_results();
-  const std::vector<Figure> figures = device_figures(summarize(results), {});
-  ASSERT_EQ(figures.size(), 3u);
-  EXPECT_EQ(figures[0].name, "llama-3-8b, half_split / f32 / in place / cuda");
-  EXPECT_EQ(figures[0].picture.series.size(), 3u) << "three kernels";
-  EXPECT_EQ(figures[0].table.lines[0],
-            (std::vector<std::string>{"2,048", "cuda", "95.5 %", "15.3", "2,677"}));
-  EXPECT_EQ(figures[1].picture.series.size(), 5u) << "and two floors";
-  EXPECT_EQ(figures[1].picture.series.back().draw, Draw::line);
-  EXPECT_EQ(figures[1].table.lines[0],
-            (std::vector<std::string>{"1", "cuda", "2.07", "1.078", "1.720"}));
-  EXPECT_EQ(figures[2].name, "llama-3-8b, half_split / f32 / in place");
-  EXPECT_EQ(figures[2].picture.y_rows.size(), 6u) << "two workloads that both have";
-  for (const auto& line : figures[2].table.lines) EXPECT_FALSE(contains(line[2], "floor"));
-  const Results host = sample_results();
-  EXPECT_TRUE(device_figures(summarize(host), {}).empty());
-}
-
 TEST(DeviceRows, StandInTheTables) {
   const Results results = small_results();
-  EXPECT_TRUE(contains(render_html(results), "2.07 us a call, 1.078 × floor_copy, 1.720 × floor"));
-  EXPECT_TRUE(contains(render_markdown(results), "`floor_copy` (floor), "));
-  const std::string csv = render_csv(results);
+  EXPECT_TRUE(contains(html_of(results), "2.07 us a call, 1.078 × floor_copy, 1.720 × floor"));
+  EXPECT_TRUE(contains(markdown_of(results), "`floor_copy` (floor), "));
+  const std::string csv = csv_of(results);
   EXPECT_TRUE(contains(csv, ",floor,,paired,1,MEASURED,"));
-  EXPECT_FALSE(contains(render_junit(results), "floor"));
+  EXPECT_FALSE(contains(junit_of(results), "floor"));
 }
 
 TEST(Compare, RefusesAnotherDevice) {

@@ -1,156 +1,95 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "base/text.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
-#include "reports/pages/render_parts.h"
+#include "reports/record/fields.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
 namespace {
 
-constexpr std::array columns = {"row",
-                                "kernel",
-                                "plugin",
-                                "pairing",
-                                "dtype",
-                                "angle_contract",
-                                "property",
-                                "verdict",
-                                "margin",
-                                "bound",
-                                "bound_unit",
-                                "planned",
-                                "executed",
-                                "compared_cases",
-                                "compared",
-                                "seconds",
-                                "board",
-                                "workload",
-                                "phase",
-                                "role",
-                                "variant",
-                                "threads",
-                                "outcome",
-                                "tokens",
-                                "bytes",
-                                "working_set_bytes",
-                                "launches",
-                                "rounds",
-                                "ns_per_token_median",
-                                "ns_per_token_min",
-                                "ns_per_token_max",
-                                "gb_per_s_median",
-                                "percent_of_ceiling",
-                                "baseline",
-                                "ratio",
-                                "ratio_low",
-                                "ratio_high",
-                                "ratio_coverage",
-                                "why_unresolved",
-                                "noise_floor",
-                                "launch_spread",
-                                "round_spread",
-                                "table_bytes",
-                                "workspace_bytes",
-                                "involuntary_switches",
-                                "page_faults",
-                                "steal_ms",
-                                "off_cpu_share_max",
-                                "reverified",
-                                "device",
-                                "sets",
-                                "host_ns_per_token",
-                                "of_floor",
-                                "of_floor_copy",
-                                "reason",
-                                "known",
-                                "where",
-                                "diagnosis",
-                                "cause",
-                                "worst_margin",
-                                "worst_replay",
-                                "shrunk_case",
-                                "replay",
-                                "judged_on",
-                                "declared",
-                                "coverage",
-                                "not_offered"};
+constexpr std::string_view columns =
+    "row,kernel,plugin,pairing,dtype,angle_contract,property,verdict,margin,bound,bound_unit,"
+    "planned,executed,compared_cases,compared,seconds,board,workload,phase,role,variant,"
+    "threads,outcome,tokens,bytes,working_set_bytes,launches,rounds,ns_per_token_median,"
+    "ns_per_token_min,ns_per_token_max,gb_per_s_median,percent_of_ceiling,baseline,ratio,"
+    "ratio_low,ratio_high,ratio_coverage,why_unresolved,noise_floor,launch_spread,round_spread,"
+    "table_bytes,workspace_bytes,involuntary_switches,page_faults,steal_ms,off_cpu_share_max,"
+    "reverified,device,sets,host_ns_per_token,of_floor,of_floor_copy,reason,known,where,"
+    "diagnosis,cause,worst_margin,worst_replay,shrunk_case,replay,judged_on,declared,coverage,"
+    "not_offered";
 
 /// The cells of one line by column name. Cells that are not set stay empty.
 class CsvLine {
  public:
-  void text(const char* column, const std::string& value) { cells_[column] = csv_text(value); }
-  void number(const char* column, double value) { cells_[column] = fmt::format("{}", value); }
-  void count(const char* column, std::int64_t value) { cells_[column] = std::to_string(value); }
+  void set(const std::string& column, const std::string& text) { cells_[column] = csv_text(text); }
+  void set(const std::string& column, std::string_view text) { set(column, std::string(text)); }
+  void set(const std::string& column, double value) { cells_[column] = fmt::format("{}", value); }
+  void set(const std::string& column, std::int64_t value) {
+    cells_[column] = std::to_string(value);
+  }
+  template <Worded Word>
+  void set(const std::string& column, Word value) {
+    set(column, word(value));
+  }
+  /// Sets those fields of the row that are named, or all of them.
+  template <class Row>
+  void take(const Row& row, const std::set<std::string_view>& names = {}) {
+    const auto visit = [&](const char* name, const auto& value) {
+      if constexpr (requires { this->set(name, value); })
+        if (names.empty() || names.contains(name)) this->set(name, value);
+    };
+    each_field(row, visit);
+  }
+  void clear(const std::string& column) { cells_.erase(column); }
   void append_to(std::string& out) const {
-    bool first = true;
-    for (const char* column : columns) {
-      if (!first) out += ',';
-      first = false;
-      if (const auto cell = cells_.find(column); cell != cells_.end()) out += cell->second;
+    for (std::size_t begin = 0; begin < columns.size();) {
+      const std::size_t end = std::min(columns.find(',', begin), columns.size());
+      const auto cell = cells_.find(columns.substr(begin, end - begin));
+      if (begin > 0) out += ',';
+      if (cell != cells_.end()) out += cell->second;
+      begin = end + 1;
     }
     out += '\n';
   }
 
  private:
-  std::map<std::string, std::string> cells_;
+  std::map<std::string, std::string, std::less<>> cells_;
 };
 
 void append_verdict(const VerdictRow& row, std::string& out) {
   CsvLine line;
   const auto verdict = verdict_of(row);
-  line.text("row", "verdict");
-  line.text("kernel", row.kernel);
-  line.text("plugin", shown_plugin(row.plugin));
-  line.text("pairing", row.pairing);
-  line.text("dtype", row.dtype);
-  line.text("angle_contract", row.angle_contract);
-  line.text("property", row.property);
-  line.text("verdict", std::string(word(verdict)));
-  if (verdict == Verdict::pass || verdict == Verdict::fail) {
-    line.number("margin", row.margin);
-    line.number("bound", row.bound);
-    line.text("bound_unit", row.bound_unit);
-  }
-  line.count("planned", row.planned);
-  line.count("executed", row.executed);
-  line.count("compared_cases", row.compared_cases);
-  line.count("compared", row.compared);
-  line.number("seconds", row.seconds);
-  line.text("reason", row.reason);
-  line.text("known", row.known);
-  line.text("where", row.where);
-  line.text("diagnosis", row.diagnosis);
-  line.text("cause", row.cause);
-  if (row.worst_margin > 0) line.number("worst_margin", row.worst_margin);
-  line.text("worst_replay", row.worst_replay);
-  line.text("shrunk_case", row.shrunk_case);
-  line.text("replay", row.replay);
-  line.text("judged_on", row.judged_on);
-  line.text("declared", row.declared);
-  line.text("coverage", row.coverage);
-  line.text("not_offered", row.not_offered);
+  line.take(row);
+  line.set("row", VerdictRow::kind);
+  line.set("plugin", shown_plugin(row.plugin));
+  line.set("verdict", verdict);
+  if (verdict != Verdict::pass && verdict != Verdict::fail)
+    for (const char* number : {"margin", "bound", "bound_unit"}) line.clear(number);
+  if (!(row.worst_margin > 0)) line.clear("worst_margin");
   line.append_to(out);
 }
 
 void add_claim(const BoardEntry& entry, const Contest& contest, CsvLine& line) {
   const Claim& claim = *entry.claim;
-  line.number("launch_spread", claim.launch_spread);
-  line.number("round_spread", claim.round_spread);
+  line.set("launch_spread", claim.launch_spread);
+  line.set("round_spread", claim.round_spread);
   if (!entry.is_compared()) return;
-  line.text("baseline", contest.group->baseline);
-  line.number("ratio", claim.interval.ratio);
-  line.number("ratio_low", claim.interval.low);
-  line.number("ratio_high", claim.interval.high);
-  line.number("ratio_coverage", claim.interval.coverage);
+  line.set("baseline", contest.group->baseline);
+  line.set("ratio", claim.interval.ratio);
+  line.set("ratio_low", claim.interval.low);
+  line.set("ratio_high", claim.interval.high);
+  line.set("ratio_coverage", claim.interval.coverage);
   if (entry.outcome == Outcome::unresolved)
-    line.text("why_unresolved", why_open(claim, *contest.group));
-  line.number("noise_floor", contest.group->noise_floor);
+    line.set("why_unresolved", why_open(claim, *contest.group));
+  line.set("noise_floor", contest.group->noise_floor);
 }
 
 /// The counters of disturbances, over the rounds of all launches together.
@@ -165,50 +104,41 @@ void add_census(const BoardEntry& entry, CsvLine& line) {
     steal_ms += row->steal_ms;
     off_cpu = std::max(off_cpu, row->off_cpu_share);
   }
-  line.count("launches", static_cast<std::int64_t>(entry.launches.size()));
-  line.count("rounds", rounds);
-  line.count("involuntary_switches", switches);
-  line.count("page_faults", faults);
-  line.number("steal_ms", steal_ms);
-  line.number("off_cpu_share_max", off_cpu);
-  line.count("reverified", reverified);
+  line.set("launches", static_cast<std::int64_t>(entry.launches.size()));
+  line.set("rounds", rounds);
+  line.set("involuntary_switches", switches);
+  line.set("page_faults", faults);
+  line.set("steal_ms", steal_ms);
+  line.set("off_cpu_share_max", off_cpu);
+  line.set("reverified", reverified);
 }
 
 void add_device(const BoardEntry& entry, CsvLine& line) {
   double host = entry.row->host_ns_per_token;
   for (const TimingRow* row : entry.launches) host = std::min(host, row->host_ns_per_token);
-  line.text("device", entry.row->device);
-  line.count("sets", entry.row->sets);
-  line.number("host_ns_per_token", host);
-  if (entry.of_floor > 0) line.number("of_floor", entry.of_floor);
-  if (entry.of_floor_copy > 0) line.number("of_floor_copy", entry.of_floor_copy);
+  line.set("device", entry.row->device);
+  line.set("sets", entry.row->sets);
+  line.set("host_ns_per_token", host);
+  if (entry.of_floor > 0) line.set("of_floor", entry.of_floor);
+  if (entry.of_floor_copy > 0) line.set("of_floor_copy", entry.of_floor_copy);
 }
 
 void append_entry(const BoardEntry& entry, const Contest& contest, const Board& board,
                   std::string& out) {
   CsvLine line;
   const TimingRow& row = *entry.row;
-  line.text("row", "timing");
-  line.text("kernel", row.kernel);
-  line.text("board", board.name);
-  line.text("workload", row.workload);
-  line.text("phase", row.phase);
-  line.text("role", std::string(word(row.role)));
-  line.text("variant", row.variant);
-  line.count("threads", row.threads);
-  line.text("outcome", std::string(word(entry.outcome)));
-  line.text("reason", entry.reason);
+  line.take(row, {"kernel", "workload", "phase", "role", "variant", "threads"});
+  line.set("row", TimingRow::kind);
+  line.set("board", board.name);
+  line.set("outcome", entry.outcome);
+  line.set("reason", entry.reason);
   if (entry.has_speed) {
-    line.count("tokens", row.tokens);
-    line.count("bytes", row.bytes);
-    line.count("working_set_bytes", row.working_set_bytes);
-    line.number("ns_per_token_median", entry.ns);
-    line.number("ns_per_token_min", entry.ns_min);
-    line.number("ns_per_token_max", entry.ns_max);
-    line.number("gb_per_s_median", entry.gb_per_s);
-    if (entry.percent_of_ceiling > 0) line.number("percent_of_ceiling", entry.percent_of_ceiling);
-    line.count("table_bytes", row.table_bytes);
-    line.count("workspace_bytes", row.workspace_bytes);
+    line.take(row, {"tokens", "bytes", "working_set_bytes", "table_bytes", "workspace_bytes"});
+    line.set("ns_per_token_median", entry.ns);
+    line.set("ns_per_token_min", entry.ns_min);
+    line.set("ns_per_token_max", entry.ns_max);
+    line.set("gb_per_s_median", entry.gb_per_s);
+    if (entry.percent_of_ceiling > 0) line.set("percent_of_ceiling", entry.percent_of_ceiling);
     if (!row.device.empty()) add_device(entry, line);
     add_claim(entry, contest, line);
     add_census(entry, line);
@@ -218,17 +148,8 @@ void append_entry(const BoardEntry& entry, const Contest& contest, const Board& 
 
 }  // namespace
 
-std::string render_csv(const Results& results) {
-  return csv_of(results, summarize(results));
-}
-
-std::string csv_of(const Results& results, const Summary& summary) {
-  std::string out;
-  for (const char* column : columns) {
-    if (!out.empty()) out += ',';
-    out += column;
-  }
-  out += '\n';
+std::string render_csv(const Results& results, const Summary& summary) {
+  std::string out = std::string(columns) + '\n';
   for (const VerdictRow& row : results.verdicts) append_verdict(row, out);
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <map>
+
 #include "base/text.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
-#include "reports/pages/render_parts.h"
+#include "reports/pages/view.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
@@ -11,7 +13,7 @@ namespace {
 
 /// The cases of one suite and their counts.
 struct Suite {
-  std::string name, cases;
+  std::string cases;
   int tests = 0, failures = 0, skipped = 0;
   double seconds = 0;
 
@@ -43,21 +45,7 @@ struct Suite {
 
 std::string failure_body(const VerdictRow& row) {
   std::string body;
-  const auto add = [&body](const char* name, const std::string& value) {
-    if (!value.empty()) body += fmt::format("{}: {}\n", name, value);
-  };
-  add("claim", row.claim);
-  add("reason", row.reason);
-  if (row.verdict == Verdict::fail) add("margin", margin_text(row.margin));
-  if (row.worst_margin > 0) add("worst margin", margin_text(row.worst_margin));
-  add("where", row.where);
-  add("cause", row.cause);
-  add("diagnosis", row.diagnosis);
-  add("judged on", words_beside(row.judged_on));
-  add("declared", row.declared);
-  add("case", row.shrunk_case);
-  add("replay", row.replay);
-  add("worst", row.worst_replay);
+  for (const auto& [name, value] : failure_facts(row)) body += fmt::format("{}: {}\n", name, value);
   return body;
 }
 
@@ -79,21 +67,7 @@ std::string suite_name(const VerdictRow& row) {
   return fmt::format("{} ({})", kernel_name(row), shown_plugin(row.plugin));
 }
 
-class Suites {
- public:
-  Suite& of(const std::string& name) {
-    const auto [place, is_new] = index_.try_emplace(name, all.size());
-    if (is_new) {
-      all.emplace_back();
-      all.back().name = name;
-    }
-    return all[place->second];
-  }
-  std::vector<Suite> all;
-
- private:
-  std::map<std::string, std::size_t> index_;
-};
+using Suites = std::map<std::string, Suite>;  // by name
 
 void add_verdict(const VerdictRow& row, Suite& suite) {
   const Verdict verdict = verdict_of(row);
@@ -124,7 +98,7 @@ void add_broken_timings(const Summary& summary, const Results& results, Suites& 
         if (entry.has_speed || entry.outcome == Outcome::skipped || failed[kernel_of(*entry.row)])
           continue;
         if (!entry.known.empty()) continue;
-        Suite& suite = suites.of(entry.row->kernel);
+        Suite& suite = suites[entry.row->kernel];
         const std::string inside =
             suite.failure(std::string(word(entry.outcome)),
                           fmt::format("{}: {}", entry.outcome, entry.reason), "");
@@ -151,28 +125,23 @@ void add_run(const Results& results, const Summary& summary, int failures, Suite
 
 }  // namespace
 
-std::string render_junit(const Results& results) {
-  return junit_of(results, summarize(results));
-}
-
-std::string junit_of(const Results& results, const Summary& summary) {
+std::string render_junit(const Results& results, const Summary& summary) {
   Suites suites;
-  for (const VerdictRow& row : results.verdicts) add_verdict(row, suites.of(suite_name(row)));
+  for (const VerdictRow& row : results.verdicts) add_verdict(row, suites[suite_name(row)]);
   add_broken_timings(summary, results, suites);
   int failures_so_far = 0;
-  for (const Suite& suite : suites.all) failures_so_far += suite.failures;
-  add_run(results, summary, failures_so_far, suites.of("ropewalk"));
+  for (const auto& each : suites) failures_so_far += each.second.failures;
+  add_run(results, summary, failures_so_far, suites["ropewalk"]);
   int tests = 0, failures = 0, skipped = 0;
   std::string body;
-  for (const Suite& suite : suites.all) {
+  for (const auto& [name, suite] : suites) {
     tests += suite.tests;
     failures += suite.failures;
     skipped += suite.skipped;
     body += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" "
         "time=\"{:.3f}\">\n{}  </testsuite>\n",
-        xml_text(suite.name), suite.tests, suite.failures, suite.skipped, suite.seconds,
-        suite.cases);
+        xml_text(name), suite.tests, suite.failures, suite.skipped, suite.seconds, suite.cases);
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

@@ -1,19 +1,17 @@
-// Renders the two formats that templates describe.
+// Renders the two formats that templates describe, and writes all of them.
 #include <fmt/format.h>
 
+#include <future>
+#include <stdexcept>
+#include <system_error>
+
 #include "base/text.h"
-#include "reports/figures/curves.h"
-#include "reports/figures/device.h"
-#include "reports/figures/forest.h"
-#include "reports/figures/trade.h"
-#include "reports/figures/working_set.h"
-#include "reports/pages/figure_view.h"
+#include "base/whole_file.h"
+#include "reports/figures/figure.h"
 #include "reports/pages/render.h"
-#include "reports/pages/render_parts.h"
 #include "reports/pages/view.h"
 
 namespace ropewalk::report {
-
 namespace {
 
 /// A template that another template includes.
@@ -26,72 +24,44 @@ View part(const std::string& name) {
 /// fingerprint of the results in which it stands.
 void add_own_code(const Results& results, const Summary& summary, View& view) {
   const std::string fingerprint = fingerprint_of(results);
-  view.set("fingerprint", fingerprint);
   view.set("nonce", fingerprint.substr(fingerprint.find(':') + 1));
-  view.set("style", fmt::format("\n:root {{ --columns: {}; }}\n", summary.properties.size()) +
-                        template_text("report.css"));
-  view.set("script", "\n" + template_text("report.js"));
+  view.set("style", View(fmt::format("\n:root {{ --columns: {}; }}\n", summary.properties.size()) +
+                         template_text("report.css")));
+  view.set("script", View("\n" + template_text("report.js")));
 }
 
-struct Figures {
-  std::vector<Figure> walks, forests, trades, curves, devices;
-};
-
-Figures figures_of(const Results& results, const Summary& summary) {
-  const KernelColours colours(results, summary);
-  return {working_set_figures(results, summary, colours), forest_figures(summary, colours),
-          trade_figures(results, summary, colours), curve_figures(results, colours),
-          device_figures(summary, colours)};
-}
-
-/// Everything but the figures, which each format shows in its own way (template `figure`).
-View page_view(const Results& results, const Summary& summary, const Figures& figures,
-               const std::string& figure) {
+/// The page's data. `show` makes those of a list of figures, whose pictures begin with a name.
+template <class Show>
+View page_view(const Results& results, const Summary& summary, const std::string& format,
+               const Show& show) {
   View view = make_view(results, summary);
-  view.set("figure", part(figure));
-  view.set("has_walks", flag(!figures.walks.empty()));
-  view.set("has_forests", flag(!figures.forests.empty()));
-  view.set("has_trades", flag(!figures.trades.empty()));
-  view.set("has_charts", flag(!figures.curves.empty()));
-  view.set("has_device_figures", flag(!figures.devices.empty()));
+  const KernelColours colours(results, summary);
+  view.set("fingerprint", fingerprint_of(results));
+  view.set("figure", part("figure." + format + ".mustache"));
+  view.set("walks", show(working_set_figures(results, summary, colours), "walk"));
+  view.set("forests", show(forest_figures(summary, colours), "forest"));
+  view.set("charts", show(curve_figures(results, colours), "chart"));
   return view;
 }
 
 }  // namespace
 
-std::string html_of(const Results& results, const Summary& summary, const std::string& gnuplot) {
-  const Figures figures = figures_of(results, summary);
-  View view = page_view(results, summary, figures, "figure.html.mustache");
+std::string render_html(const Results& results, const Summary& summary,
+                        const std::string& gnuplot) {
+  View view = page_view(results, summary, "html", [&](const auto& figures, const char* id) {
+    return figure_pictures(figures, id, gnuplot);
+  });
   add_own_code(results, summary, view);
   view.set("cell", part("cell.html.mustache"));
-  view.set("walks", figure_pictures(figures.walks, "walk", gnuplot));
-  view.set("forests", figure_pictures(figures.forests, "forest", gnuplot));
-  view.set("trades", figure_pictures(figures.trades, "trade", gnuplot));
-  view.set("charts", figure_pictures(figures.curves, "chart", gnuplot));
-  view.set("device_figures", figure_pictures(figures.devices, "device", gnuplot));
   return fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
 }
 
-std::string markdown_of(const Results& results, const Summary& summary) {
-  const Figures figures = figures_of(results, summary);
-  View view = page_view(results, summary, figures, "figure.md.mustache");
-  view.set("fingerprint", fingerprint_of(results));
+std::string render_markdown(const Results& results, const Summary& summary) {
+  View view = page_view(results, summary, "md",
+                        [](const auto& figures, const char*) { return figure_tables(figures); });
   view.set("answer_table", part("answers.md.mustache"));
-  view.set("walks", figure_tables(figures.walks));
-  view.set("forests", figure_tables(figures.forests));
-  view.set("trades", figure_tables(figures.trades));
-  view.set("charts", figure_tables(figures.curves));
-  view.set("device_figures", figure_tables(figures.devices));
   return fill_template("report.md.mustache", view,
                        [](const std::string& text) { return markdown_code(text); });
-}
-
-std::string render_html(const Results& results, const std::string& gnuplot) {
-  return html_of(results, summarize(results), gnuplot);
-}
-
-std::string render_markdown(const Results& results) {
-  return markdown_of(results, summarize(results));
 }
 
 std::string render_export(const Results& results) {
@@ -101,11 +71,31 @@ std::string render_export(const Results& results) {
   for (const auto& [name, key] :
        {std::pair("machine", "cpu_model"), {"revision", "git_revision"}}) {
     const auto found = results.run.environment.find(key);
-    view.set(name,
-             clean_line(found == results.run.environment.end() ? "not known" : found->second));
+    view.set(name, found == results.run.environment.end() ? "not known" : found->second);
   }
   return fill_template("export.md.mustache", view,
                        [](const std::string& text) { return markdown_code(text); });
+}
+
+void write_report(const Results& results, const std::filesystem::path& out_dir) {
+  std::error_code error;
+  std::filesystem::create_directories(out_dir, error);
+  if (error) throw std::runtime_error(out_dir.string() + ": cannot be made: " + error.message());
+  const Summary summary = summarize(results);
+  // The page takes as long as the other three formats together, so they run beside it.
+  struct Others {
+    std::string markdown, csv, junit;
+  };
+  auto others = std::async(std::launch::async, [&] {
+    return Others{render_markdown(results, summary), render_csv(results, summary),
+                  render_junit(results, summary)};
+  });
+  const std::string html = render_html(results, summary);
+  const auto [markdown, csv, junit] = others.get();
+  write_whole_file(out_dir / "report.md", markdown);
+  write_whole_file(out_dir / "report.html", html);
+  write_whole_file(out_dir / "results.csv", csv);
+  write_whole_file(out_dir / "junit.xml", junit);
 }
 
 }  // namespace ropewalk::report

@@ -11,16 +11,23 @@
 #include "base/text.h"
 #include "reports/numbers/answers.h"
 #include "reports/numbers/board_name.h"
-#include "reports/pages/matrix_view.h"
-#include "reports/pages/speed_view.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
 
-View named(const char* name, const std::string& value) {
+void View::set(const std::string& name, View value) {
+  if (value.is_list()) set("has_" + name, !value.list_value().empty());
+  (*this)[name] = std::move(value);
+}
+
+void View::set_text(const std::string& name, std::string_view text) {
+  (*this)[name] = text.empty() ? View(type::bool_false) : View(clean_line(std::string(text)));
+}
+
+View named(std::string_view name, const std::string& value) {
   View item;
   item.set("name", name);
-  item.set("value", clean_line(value));
+  item.set("value", value);
   return item;
 }
 
@@ -67,7 +74,6 @@ View facts(const Results& results, const Summary& summary) {
       add(label, found->second);
   if (const SpeedsText speeds = speeds_text(summary); !speeds.rest.empty()) {
     View item = named("speeds", speeds.rest);
-    item.set("has_word", flag(!speeds.word.empty()));
     item.set("word", speeds.word);
     item.set("word_class", speeds.mark.css_class);
     item.set("word_symbol", speeds.mark.symbol);
@@ -81,7 +87,6 @@ View facts(const Results& results, const Summary& summary) {
                                            : count_text(device.verdicts) + " verdicts rest"));
     if (device.slowed.empty()) continue;
     View item = named("clocks", device.slowed);
-    item.set("has_word", flag(true));
     item.set("word", "slowed");
     item.set("word_class", "slow");
     item.set("word_symbol", "▼");
@@ -101,7 +106,7 @@ View tallies(const Summary& summary) {
   const auto add = [&out](std::int64_t count, std::string_view what, const char* css_class) {
     View item;
     item.set("tally", count_text(count));
-    item.set("tally_of", std::string(what));
+    item.set("tally_of", what);
     item.set("tally_class", count > 0 ? css_class : "");
     out << std::move(item);
   };
@@ -155,23 +160,19 @@ View kernels(const Summary& summary) {
     const Mark mark = mark_of(kernel.standing);
     item.set("kernel_class", mark.css_class);
     item.set("kernel_symbol", mark.symbol);
-    item.set("kernel_name", clean_line(kernel.name));
-    item.set("kernel_plugin", clean_line(shown_plugin(kernel.plugin)));
-    item.set("is_plugin", flag(!kernel.plugin.empty()));
-    const std::string words = words_beside(kernel.judged_on, kernel.declared);
-    item.set("kernel_judged_on", clean_line(words));
-    item.set("has_judged_on", flag(!words.empty()));
-    item.set("by_host",
-             flag(kernel.standing == Standing::verified && kernel.by_host_launcher_alone()));
-    item.set("kernel_summary", clean_line(kernel.summary));
-    item.set("kernel_standing", std::string(word(kernel.standing)));
+    item.set("kernel_name", kernel.name);
+    item.set("kernel_plugin", shown_plugin(kernel.plugin));
+    item.set("kernel_judged_on", words_beside(kernel.judged_on, kernel.declared));
+    const bool verified = kernel.standing == Standing::verified;
+    item.set("by_host", verified && kernel.by_host_launcher_alone());
+    item.set("kernel_summary", kernel.summary);
+    item.set("kernel_standing", word(kernel.standing));
     item.set("kernel_passed", count_text(kernel.passed));
     item.set("kernel_judged", count_text(kernel.passed + kernel.failed));
-    item.set("has_margin", flag(kernel.standing == Standing::verified && kernel.passed > 0));
-    item.set("kernel_margin", margin_text(kernel.worst_margin));
-    item.set("kernel_closest", clean_line(kernel.worst_property));
-    item.set("has_reason", flag(!kernel.reason.empty()));
-    item.set("kernel_reason", clean_line(kernel.reason));
+    const bool has_margin = verified && kernel.passed > 0;
+    item.set("kernel_margin", has_margin ? margin_text(kernel.worst_margin) : "");
+    item.set("kernel_closest", kernel.worst_property);
+    item.set("kernel_reason", kernel.reason);
     out << std::move(item);
   }
   return out;
@@ -181,8 +182,8 @@ View properties(const Summary& summary) {
   View out{View::type::list};
   for (const PropertySummary& property : summary.properties) {
     View item;
-    item.set("property", clean_line(property.name));
-    item.set("claim", clean_line(property.claim));
+    item.set("property", property.name);
+    item.set("claim", property.claim);
     item.set("property_passed", count_text(property.passed));
     item.set("property_judged", count_text(property.passed + property.failed));
     item.set("property_compared", count_text(property.compared));
@@ -196,11 +197,10 @@ View not_run(const Summary& summary) {
   View out{View::type::list};
   for (const NotRun& each : summary.not_run) {
     View item;
-    item.set("not_run_kernel", clean_line(each.kernel));
-    item.set("not_run_judged_on", clean_line(each.judged_on));
-    item.set("has_not_run_judged_on", flag(!each.judged_on.empty()));
-    item.set("not_run_verdict", std::string(word(each.verdict)));
-    item.set("not_run_reason", clean_line(each.reason));
+    item.set("not_run_kernel", each.kernel);
+    item.set("not_run_judged_on", each.judged_on);
+    item.set("not_run_verdict", word(each.verdict));
+    item.set("not_run_reason", each.reason);
     item.set("not_run_count", count_text(each.count));
     out << std::move(item);
   }
@@ -222,19 +222,16 @@ View answers(const Summary& summary) {
     const TimingRow& of = *answer.contest->of;
     const AnswerWords words = answer_words(answer);
     View item;
-    const auto add = [&](const std::string& name, const std::string& text) {
-      item.set("has_answer_" + name, flag(!text.empty()));
-      item.set("answer_" + name, clean_line(text));
-    };
-    add("workload", of.workload + (of.threads > 1 ? fmt::format(", {} threads", of.threads) : ""));
-    add("angles", answer.angles);
-    add("board", BoardName(of.board).without_angles());
-    add("kernel", words.kernel);
-    add("time", words.time);
-    add("against", words.against);
-    add("ceiling", words.ceiling);
-    add("error", words.error);
-    add("beside", words.beside);
+    item.set("answer_workload",
+             of.workload + (of.threads > 1 ? fmt::format(", {} threads", of.threads) : ""));
+    item.set("answer_angles", answer.angles);
+    item.set("answer_board", BoardName(of.board).without_angles());
+    item.set("answer_kernel", words.kernel);
+    item.set("answer_time", words.time);
+    item.set("answer_against", words.against);
+    item.set("answer_ceiling", words.ceiling);
+    item.set("answer_error", words.error);
+    item.set("answer_beside", words.beside);
     item.set("answer_class", answer.winner == nullptr ? "none" : "good");
     out << std::move(item);
   }
@@ -243,8 +240,7 @@ View answers(const Summary& summary) {
 
 View environment(const Results& results) {
   View out{View::type::list};
-  for (const auto& item : results.run.environment)
-    out << named(clean_line(item.first).c_str(), item.second);
+  for (const auto& item : results.run.environment) out << named(item.first, item.second);
   return out;
 }
 
@@ -272,39 +268,28 @@ View make_view(const Results& results, const Summary& summary) {
   View sentences{View::type::list};
   for (const std::string& sentence : answer_sentences(summary.answers))
     sentences << View(clean_line(sentence));
-  view.set("has_answer", flag(!sentences.list_value().empty()));
   view.set("sentences", std::move(sentences));
   view.set("answers", answers(summary));
-  view.set("version", clean_line(results.run.version));
-  view.set("command", clean_line(results.run.command));
+  view.set("version", results.run.version);
+  view.set("command", results.run.command);
   view.set("facts", facts(results, summary));
   view.set("tallies", tallies(summary));
-  const std::string host_note = notes_on_verified(summary);
-  view.set("has_host_note", flag(!host_note.empty()));
-  view.set("host_note", host_note);
+  view.set("host_note", notes_on_verified(summary));
   view.set("kernels", kernels(summary));
-  view.set("has_devices", flag(!summary.devices.empty()));
+  view.set("has_devices", !summary.devices.empty());
   add_speeds(results, summary, view);
-  view.set("has_matrix", flag(!summary.matrix.empty()));
-  view.set("has_properties", flag(!summary.properties.empty()));
   view.set("properties", properties(summary));
   view.set("matrix", matrix_view(summary));
-  view.set("standouts", standouts_view(summary));
-  View met = coverage_view(results);
-  view.set("has_met", flag(!met.list_value().empty()));
-  view.set("met", std::move(met));
-  view.set("has_failures", flag(!summary.failures.empty()));
+  view.set("met", coverage_view(results));
   view.set("failures", failures_view(summary));
-  view.set("has_not_run", flag(!summary.not_run.empty()));
   view.set("not_run", not_run(summary));
-  view.set("has_environment", flag(!results.run.environment.empty()));
   view.set("environment", environment(results));
   view.set("planned", count_text(summary.planned));
   view.set("executed", count_text(summary.executed));
   view.set("compared_cases", count_text(summary.compared_cases));
   view.set("compared", count_text(summary.compared));
   view.set("all_compared",
-           flag(summary.planned == summary.executed && summary.executed == summary.compared_cases));
+           summary.planned == summary.executed && summary.executed == summary.compared_cases);
   return view;
 }
 

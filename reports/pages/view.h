@@ -1,6 +1,7 @@
 // The report as data for the templates, shared by HTML and Markdown. Every value is ready to print
 // and every name is used once, so a template only decides where things stand.
 #pragma once
+#include <concepts>
 #include <kainjow/mustache.hpp>
 #include <string>
 #include <string_view>
@@ -18,16 +19,25 @@ namespace ropewalk::report {
 class View : public kainjow::mustache::data {
  public:
   using kainjow::mustache::data::data;
-  void set(const std::string& name, View value) { (*this)[name] = std::move(value); }
+  /// Also sets "has_NAME" for a list: whether anything is in it.
+  void set(const std::string& name, View value);
+  /// A text, on one line. An empty one is false, so a section of its name is left out.
+  template <std::convertible_to<std::string_view> Text>
+  void set(const std::string& name, const Text& text) {
+    set_text(name, std::string_view(text));
+  }
+  template <std::same_as<bool> Bool>
+  void set(const std::string& name, Bool on) {
+    (*this)[name] = View(on ? type::bool_true : type::bool_false);
+  }
   View& operator<<(View item);
+
+ private:
+  void set_text(const std::string& name, std::string_view text);
 };
 
-inline View flag(bool on) {
-  return View(on ? View::type::bool_true : View::type::bool_false);
-}
-
 /// One element of a list, with `name` and `value`.
-View named(const char* name, const std::string& value);
+View named(std::string_view name, const std::string& value);
 
 /// Splits a name such as "position_sweep" into pieces between which a narrow column may break.
 View pieces(const std::string& name);
@@ -41,6 +51,33 @@ Mark mark_of(Standing standing);
 Mark mark_of(Verdict verdict);
 
 View make_view(const Results& results, const Summary& summary);
+
+/// The verification matrix, with one group a kernel, and the failures to which its cells lead.
+View matrix_view(const Summary& summary);
+View failures_view(const Summary& summary);
+
+/// What a report says about a failure: names and texts, none of them empty.
+std::vector<std::pair<std::string_view, std::string>> failure_facts(const VerdictRow& row);
+
+/// What the cases of the covering array met: one item for each kernel and each text that some of
+/// its pairings and types share.
+View coverage_view(const Results& results);
+
+/// What the banner says about the speeds: "valid", "noisy" or "INVALID", and "noise floor 0.8 %,
+/// ...". The word is empty if nothing was compared. Both are empty if nothing was timed.
+struct SpeedsText {
+  Mark mark{"none", ""};
+  std::string word, rest;
+};
+SpeedsText speeds_text(const Summary& summary);
+
+/// Adds leaderboards, heat maps and the disturbances of the rounds.
+void add_speeds(const Results& results, const Summary& summary, View& view);
+
+/// Figures as tables, and for HTML also as pictures. The ids of pictures begin with `id`.
+View figure_tables(const std::vector<Figure>& figures);
+View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
+                     const std::string& gnuplot);
 
 /// The text of templates/NAME, which is compiled in.
 std::string template_text(const std::string& name);

@@ -1,5 +1,4 @@
-// The rows of results.jsonl as JSON. Each row lists its fields once; writing, reading and the
-// checks of both follow from that list.
+// The rows of results.jsonl as JSON.
 #include "reports/record/record.h"
 
 #include <fmt/format.h>
@@ -13,94 +12,14 @@
 #include <string_view>
 #include <type_traits>
 
-#include "reports/record/certificate_fields.h"
 #include "reports/record/field_limits.h"
+#include "reports/record/fields.h"
 #include "reports/record/record_file.h"
-#include "reports/record/timing_fields.h"
 
 namespace ropewalk::report {
 namespace {
 
 using nlohmann::json;
-
-template <class Row, class Kind>
-concept RowOf = std::same_as<std::remove_const_t<Row>, Kind>;
-
-template <RowOf<RunRow> Row, class Visit>
-void each_field(Row& row, Visit&& visit) {
-  visit("version", row.version);
-  visit("command", row.command);
-  visit("started_at", row.started_at);
-  visit("profile", row.profile);
-  visit("seed", row.seed);
-  visit("margin", row.margin);
-  visit("environment", row.environment);
-}
-
-template <RowOf<VerdictRow> Row, class Visit>
-void each_field(Row& row, Visit&& visit) {
-  visit("kernel", row.kernel);
-  visit("summary", row.summary);
-  visit("plugin", row.plugin);
-  visit("angle_contract", row.angle_contract);
-  visit("pairing", row.pairing);
-  visit("dtype", row.dtype);
-  visit("property", row.property);
-  visit("claim", row.claim);
-  visit("verdict", row.verdict);
-  visit("reason", row.reason);
-  visit("margin", row.margin);
-  visit("bound", row.bound);
-  visit("bound_unit", row.bound_unit);
-  visit("where", row.where);
-  visit("diagnosis", row.diagnosis);
-  visit("planned", row.planned);
-  visit("executed", row.executed);
-  visit("compared_cases", row.compared_cases);
-  visit("compared", row.compared);
-  visit("shrunk_case", row.shrunk_case);
-  visit("replay", row.replay);
-  visit("seconds", row.seconds);
-  visit("known", row.known);
-  visit("cause", row.cause);
-  visit("worst_margin", row.worst_margin);
-  visit("worst_replay", row.worst_replay);
-  visit("judged_on", row.judged_on);
-  visit("declared", row.declared);
-  visit("coverage", row.coverage);
-  visit("not_offered", row.not_offered);
-  visit("not_met", row.not_met);
-}
-
-template <RowOf<CurveRow> Row, class Visit>
-void each_field(Row& row, Visit&& visit) {
-  visit("chart", row.chart);
-  visit("series", row.series);
-  visit("note", row.note);
-  visit("dtype", row.dtype);
-  visit("x", row.x);
-  visit("y", row.y);
-}
-
-template <RowOf<KernelRow> Row, class Visit>
-void each_field(Row& row, Visit&& visit) {
-  visit("kernel", row.kernel);
-  visit("summary", row.summary);
-  visit("plugin", row.plugin);
-  visit("angle_contract", row.angle_contract);
-  visit("memory", row.memory);
-  visit("cpu_features", row.cpu_features);
-  visit("cannot_run", row.cannot_run);
-  visit("judged_on", row.judged_on);
-  visit("error_bound", row.error_bound);
-}
-
-template <RowOf<EndRow> Row, class Visit>
-void each_field(Row& row, Visit&& visit) {
-  visit("exit_code", row.exit_code);
-  visit("seconds", row.seconds);
-  visit("finished_at", row.finished_at);
-}
 
 // ---- writing
 
@@ -122,23 +41,6 @@ json to_json(const Value& value) {
     return word(value);
   else
     return value;
-}
-
-template <class Row>
-std::string row_line(const char* kind, const Row& row) {
-  std::string line(record_line_start);
-  line += std::to_string(results_schema_version) + R"(,"row":")" + kind + '"';
-  const auto write = [&line](const char* name, const auto& value) {
-    line += std::string(",\"") + name + "\":";
-    line += to_json(value).dump(-1, ' ', false, json::error_handler_t::replace);
-  };
-  each_field(row, write);
-  if constexpr (TimingRowLike<Row>) {
-    const bool has_told = row.context_switches > 0 || row.between_calls > 0;
-    if (has_told || row.judged_on.starts_with(framework)) each_framework_field(row, write);
-    if (!row.device.empty()) each_device_field(row, write);
-  }
-  return line + '}';
 }
 
 // ---- reading
@@ -237,18 +139,26 @@ Row parse_row(const json& object) {
   each_field(row, read);
   if constexpr (std::same_as<Row, RunRow>)
     if (!(row.margin > 0 && row.margin <= 0.5)) throw FieldError{"field 'margin' is no share"};
-  if constexpr (TimingRowLike<Row>) {
-    if (object.contains("context_switches")) each_framework_field(row, read);
-    if (object.contains("device")) each_device_field(row, read);
+  if constexpr (std::same_as<Row, TimingRow>) {
+    if (row.outcome > Outcome::implausible)
+      throw FieldError{"field 'outcome' is not a word of this schema"};
+    if (row.iterations.size() != row.ns_per_token.size())
+      throw FieldError{"fields 'ns_per_token' and 'iterations' differ in length"};
   }
+  if constexpr (std::same_as<Row, CurveRow>)
+    if (row.x.size() != row.y.size()) throw FieldError{"fields 'x' and 'y' differ in length"};
   return row;
 }
 
+constexpr int nesting_limit = 8;  // a row needs 2
+
 json parse_object(std::string_view line) {
-  if (nests_too_deep(line)) throw FieldError{"nested too deep for a row"};
   json object;
   try {
-    object = json::parse(line);
+    object = json::parse(line, [](int depth, json::parse_event_t, json&) {
+      if (depth > nesting_limit) throw FieldError{"nested too deep for a row"};
+      return true;
+    });
   } catch (const json::parse_error& error) {
     throw FieldError{"not JSON (byte " + std::to_string(error.byte) + ")"};
   } catch (const json::exception&) {
@@ -258,60 +168,54 @@ json parse_object(std::string_view line) {
   return object;
 }
 
+/// The word of a row's kind, if the row is of this schema version.
+std::string kind_of(const json& object) {
+  const auto schema = object.find("schema");
+  if (schema == object.end() || !schema->is_number_integer())
+    throw FieldError{"no integer field 'schema'"};
+  if (*schema != results_schema_version)
+    throw FieldError{"schema " + schema->dump() + ", this ropewalk reads schema " +
+                     std::to_string(results_schema_version)};
+  const auto kind = object.find("row");
+  if (kind == object.end() || !kind->is_string()) throw FieldError{"no text field 'row'"};
+  return kind->get<std::string>();
+}
+
 /// Takes the lines of a file one by one. Each run row discards what came before: the last run wins.
 class ResultsReader {
  public:
   void take(std::string_view line) {
     const json object = parse_object(line);
-    const auto schema = object.find("schema");
-    if (schema == object.end() || !schema->is_number_integer())
-      throw FieldError{"no integer field 'schema'"};
-    if (*schema != results_schema_version)
-      throw FieldError{"schema " + schema->dump() + ", this ropewalk reads schema " +
-                       std::to_string(results_schema_version)};
-    const auto kind = object.find("row");
-    if (kind == object.end() || !kind->is_string()) throw FieldError{"no text field 'row'"};
-    take_row(kind->get<std::string>(), object);
+    const std::string kind = kind_of(object);
+    if (kind == RunRow::kind) {
+      results = Results{};
+      results.run = parse_row<RunRow>(object);
+      found_run_ = true;
+      return;
+    }
+    if (kind == KernelRow::kind) throw FieldError{"a row of ropewalk list --json, which is no run"};
+    const std::array known = {VerdictRow::kind, TimingRow::kind, CurveRow::kind,
+                              CertificateRow::kind, EndRow::kind};
+    if (std::find(known.begin(), known.end(), kind) == known.end())
+      throw FieldError{"unknown kind of row"};
+    if (!found_run_) throw FieldError{"a row stands before the run row"};
+    if (results.complete) throw FieldError{"a row follows the end row of its run"};
+    add(kind, object, results.verdicts);
+    add(kind, object, results.timings);
+    add(kind, object, results.curves);
+    add(kind, object, results.certificates);
+    if (kind != EndRow::kind) return;
+    results.end = parse_row<EndRow>(object);
+    results.complete = true;
   }
 
   bool found_run() const { return found_run_; }
   Results results;
 
  private:
-  void take_row(const std::string& kind, const json& object) {
-    if (kind == "run") {
-      results = Results{};
-      results.run = parse_row<RunRow>(object);
-      found_run_ = true;
-      return;
-    }
-    if (kind == "kernel") throw FieldError{"a row of ropewalk list --json, which is no run"};
-    const std::array known = {"verdict", "timing", "curve", "certificate", "end"};
-    if (std::find(known.begin(), known.end(), kind) == known.end())
-      throw FieldError{"unknown kind of row"};
-    if (!found_run_) throw FieldError{"a row stands before the run row"};
-    if (results.complete) throw FieldError{"a row follows the end row of its run"};
-    if (kind == "verdict") results.verdicts.push_back(parse_row<VerdictRow>(object));
-    if (kind == "timing") take_timing(parse_row<TimingRow>(object));
-    if (kind == "curve") take_curve(parse_row<CurveRow>(object));
-    if (kind == "certificate") results.certificates.push_back(parse_row<CertificateRow>(object));
-    if (kind == "end") {
-      results.end = parse_row<EndRow>(object);
-      results.complete = true;
-    }
-  }
-
-  void take_timing(TimingRow row) {
-    if (row.outcome > Outcome::implausible)
-      throw FieldError{"field 'outcome' is not a word of this schema"};
-    if (row.iterations.size() != row.ns_per_token.size())
-      throw FieldError{"fields 'ns_per_token' and 'iterations' differ in length"};
-    results.timings.push_back(std::move(row));
-  }
-
-  void take_curve(CurveRow row) {
-    if (row.x.size() != row.y.size()) throw FieldError{"fields 'x' and 'y' differ in length"};
-    results.curves.push_back(std::move(row));
+  template <class Row>
+  static void add(const std::string& kind, const json& object, std::vector<Row>& rows) {
+    if (kind == Row::kind) rows.push_back(parse_row<Row>(object));
   }
 
   bool found_run_ = false;
@@ -323,56 +227,47 @@ class ResultsReader {
                 "; give a results.jsonl as this ropewalk writes it, or make it again");
 }
 
-void take(ResultsReader& reader, std::string_view line, const std::filesystem::path& file,
-          std::int64_t number) {
-  try {
-    reader.take(line);
-  } catch (const FieldError& error) {
-    bad(file, number, error.what);
-  }
-}
-
 }  // namespace
 
-std::string to_json_line(const RunRow& row) {
-  return row_line("run", row);
+template <class Row>
+std::string to_json_line(const Row& row) {
+  std::string line(record_line_start);
+  line += fmt::format(R"({},"row":"{}")", results_schema_version, Row::kind);
+  const auto write = [&line](const char* name, const auto& value) {
+    line += std::string(",\"") + name + "\":";
+    line += to_json(value).dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  each_field(row, write);
+  return line + '}';
 }
-std::string to_json_line(const VerdictRow& row) {
-  return row_line("verdict", row);
-}
-std::string to_json_line(const TimingRow& row) {
-  return row_line("timing", row);
-}
-std::string to_json_line(const CurveRow& row) {
-  return row_line("curve", row);
-}
-std::string to_json_line(const CertificateRow& row) {
-  return row_line("certificate", row);
-}
-std::string to_json_line(const KernelRow& row) {
-  return row_line("kernel", row);
-}
-std::string to_json_line(const EndRow& row) {
-  return row_line("end", row);
-}
+template std::string to_json_line(const RunRow&);
+template std::string to_json_line(const VerdictRow&);
+template std::string to_json_line(const TimingRow&);
+template std::string to_json_line(const CurveRow&);
+template std::string to_json_line(const CertificateRow&);
+template std::string to_json_line(const KernelRow&);
+template std::string to_json_line(const EndRow&);
 
 TimingRow timing_row_from(const std::string& json_line) {
-  ResultsReader reader;
   try {
-    reader.take(to_json_line(RunRow{}));
-    reader.take(json_line);
+    const json object = parse_object(json_line);
+    if (kind_of(object) != TimingRow::kind) throw FieldError{"is of another kind"};
+    return parse_row<TimingRow>(object);
   } catch (const FieldError& error) {
     throw BadFile("a row from another process: " + error.what);
   }
-  if (reader.results.timings.size() != 1)
-    throw BadFile("a row from another process is of another kind");
-  return reader.results.timings.front();
 }
 
 Results read_results(const std::filesystem::path& file) {
   ResultsReader reader;
-  const std::int64_t lines = for_each_whole_line(
-      file, [&](std::string_view line, std::int64_t number) { take(reader, line, file, number); });
+  const auto take = [&](std::string_view line, std::int64_t number) {
+    try {
+      reader.take(line);
+    } catch (const FieldError& error) {
+      bad(file, number, error.what);
+    }
+  };
+  const std::int64_t lines = for_each_whole_line(file, take);
   if (!reader.found_run()) bad(file, lines + 1, "no run row");
   return std::move(reader.results);
 }

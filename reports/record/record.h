@@ -1,8 +1,7 @@
 // The result schema: the rows of results.jsonl, written one line at a time and read back.
 //
-// docs/results-schema.md explains every field. reports/record/results.schema.json is the same
-// description for machines. A double that is not finite is written as the string "inf", "-inf" or
-// "nan".
+// reports/record/results.schema.json describes every field, and docs/results-schema.md the file. A
+// double that is not finite is written as the string "inf", "-inf" or "nan".
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -21,6 +20,7 @@ inline constexpr int results_schema_version = 1;
 
 /// The first row of a run: the command, the profile, the seed and the machine.
 struct RunRow {
+  static constexpr std::string_view kind = "run";
   std::string version;     ///< version of ropewalk
   std::string command;     ///< the command line as typed
   std::string started_at;  ///< UTC, ISO 8601
@@ -38,6 +38,7 @@ bool tells_more(const VerdictRow& a, const VerdictRow& b);
 
 /// The verdict on one kernel and one property.
 struct VerdictRow {
+  static constexpr std::string_view kind = "verdict";
   std::string kernel, summary, plugin;  ///< plugin: path as given; empty for an in-tree kernel
   std::string angle_contract;           ///< table, exact, f32_angle
   std::string pairing, dtype;           ///< e.g. half_split and f32
@@ -101,6 +102,7 @@ std::string ranked_name(const TimingRow& row);
 
 /// One contestant on one workload in one launch. A launch is a fresh process.
 struct TimingRow {
+  static constexpr std::string_view kind = "timing";
   std::string kernel, summary;
   std::string workload, source;  ///< the workload's name, and the source of its shape
   std::string phase;             ///< a word of WorkloadPhase; a foreign file may hold other words
@@ -130,8 +132,8 @@ struct TimingRow {
   std::string judged_on;  ///< as VerdictRow::judged_on; empty for a ceiling
   /// What a framework does in one call: calls of the allocator, and bytes that it maps and keeps.
   double heap_calls = 0, mapped_bytes = 0;
-  /// Of a framework only, as a row of the others leaves them out: context switches in one call, and
-  /// the processors that its own threads use between calls.
+  /// Of a framework: context switches in one call, and the processors that its own threads use
+  /// between calls.
   double context_switches = 0, between_calls = 0;
   /// What the kernel's prepare takes, for all states of one set, and the bytes of the heap that it
   /// keeps.
@@ -148,7 +150,7 @@ struct TimingRow {
   double steal_ms = 0;          ///< summed over all processors, from /proc/stat
   double off_cpu_share = 0;     ///< 1 - CPU time / wall time
   std::int64_t reverified = 0;  ///< number of rounds with outputs that were judged again
-  // Of a device only; a row of the host has none of these, and its line leaves them out.
+  // Of a device only; a row of the host says nothing here.
   std::string device;     ///< name, compute capability, multiprocessors, L2, driver; empty: host
   std::int64_t sets = 0;  ///< number of sets of buffers that the calls went round; 1: hot
   /// The least time by the host's clock around launch and wait. ns_per_token is the device's own.
@@ -172,6 +174,7 @@ std::string kernel_of(const TimingRow& row);
 
 /// One named curve for a chart, e.g. the decay bound B(D).
 struct CurveRow {
+  static constexpr std::string_view kind = "curve";
   std::string chart;   ///< decay
   std::string series;  ///< "reference" or the name of a kernel
   std::string note;    ///< the parameters in words
@@ -183,6 +186,7 @@ struct CurveRow {
 /// (docs/certificate.md). The row holds no time and no host name, so the same work gives the same
 /// bytes.
 struct CertificateRow {
+  static constexpr std::string_view kind = "certificate";
   std::string version, kernel, plugin, angle_contract, pairing, dtype;
   std::int64_t rotary_dim = 0;
   double rope_theta = 0;
@@ -208,8 +212,14 @@ struct CertificateRow {
   std::string judged_on, declared;           ///< as in VerdictRow
 };
 
+/// The unit of a row's errors in words: of blocks, or of full vectors.
+inline std::string shown_unit(const CertificateRow& row, bool of_block) {
+  return row.error_unit == "u" && !of_block ? "u rho" : row.error_unit;
+}
+
 /// One kernel that exists, as `list --json` prints it. A results file holds no such row.
 struct KernelRow {
+  static constexpr std::string_view kind = "kernel";
   std::string kernel, summary, plugin, angle_contract;
   std::string memory;        ///< "host" or "cuda": where the kernel's buffers lie
   std::string cpu_features;  ///< features that the kernel needs
@@ -220,6 +230,7 @@ struct KernelRow {
 
 /// The last row: the run reached its end.
 struct EndRow {
+  static constexpr std::string_view kind = "end";
   int exit_code = 0;
   double seconds = 0;
   std::string finished_at;
@@ -236,13 +247,8 @@ struct Results {
 };
 
 /// The row as one line of JSON without a newline, as a results file holds it and --json prints it.
-std::string to_json_line(const RunRow& row);
-std::string to_json_line(const VerdictRow& row);
-std::string to_json_line(const TimingRow& row);
-std::string to_json_line(const CurveRow& row);
-std::string to_json_line(const CertificateRow& row);
-std::string to_json_line(const KernelRow& row);
-std::string to_json_line(const EndRow& row);
+template <class Row>
+std::string to_json_line(const Row& row);
 
 /// Appends rows to a file. Each row is one line, written whole and flushed, so a kill loses at most
 /// the row being written. Throws std::runtime_error with one clear line if the file cannot be

@@ -22,7 +22,6 @@ namespace ropewalk::report {
 namespace {
 
 constexpr std::size_t line_limit_bytes = std::size_t{16} << 20;
-constexpr int nesting_limit = 8;  // a row needs 2
 
 [[noreturn]] void fail(const std::filesystem::path& file, const std::string& what, int error) {
   throw std::runtime_error(file.string() + ": " + what + ": " +
@@ -129,25 +128,6 @@ bool has_whole_line(const std::filesystem::path& file) {
   if (std::filesystem::status(file, error).type() == std::filesystem::file_type::not_found)
     return false;
   return for_each_whole_line(file, [](std::string_view, std::int64_t) {}) > 0;
-}
-
-bool nests_too_deep(std::string_view line) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > nesting_limit) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
 }
 
 }  // namespace ropewalk::report

@@ -22,8 +22,4 @@ std::int64_t for_each_whole_line(
 /// line. Throws BadFile as above.
 bool has_whole_line(const std::filesystem::path& file);
 
-/// The JSON parser is iterative, so depth cannot crash it. A line that nests too deep is still no
-/// row.
-bool nests_too_deep(std::string_view line);
-
 }  // namespace ropewalk::report

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "base/system/program.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
+#include "reports/testing/temp_folder.h"
+#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {
@@ -22,16 +23,6 @@ std::string chromium() {
        {"/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"})
     if (::access(path, X_OK) == 0) return path;
   return "";
-}
-
-std::string read_file(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
@@ -79,30 +70,24 @@ std::vector<std::string> lines_with(const std::string& text, const std::string& 
   return out;
 }
 
-class Browser : public ::testing::Test {
+class Browser : public TempFolder {
  protected:
   void SetUp() override {
     program = chromium();
     if (program.empty()) GTEST_SKIP() << "no Chromium is installed";
-    std::string pattern = (fs::temp_directory_path() / "ropewalk-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override {
-    std::error_code ignored;  // the browser's children may still write
-    if (!folder.empty()) fs::remove_all(folder, ignored);
+    TempFolder::SetUp();
   }
 
   /// The page as seen in a frame of that width, because a window is never narrower than 500 pixels.
   PageSeen look(const std::string& page, const Look& how) {
-    write_file(folder / "page.html", page);
+    put(folder / "page.html", page);
     const std::string size =
         "width:" + std::to_string(how.width) + "px;height:" + std::to_string(how.height) + "px";
     const bool print = how.picture == "--print-to-pdf";
-    write_file(folder / "frame.html",
-               "<!DOCTYPE html><meta name=\"color-scheme\" content=\"light dark\">"
-               "<body style=\"margin:0\"><iframe src=\"page.html\" style=\"border:0;" +
-                   size + "\"" + (how.scripts ? "" : " sandbox") + "></iframe>");
+    put(folder / "frame.html",
+        "<!DOCTYPE html><meta name=\"color-scheme\" content=\"light dark\">"
+        "<body style=\"margin:0\"><iframe src=\"page.html\" style=\"border:0;" +
+            size + "\"" + (how.scripts ? "" : " sandbox") + "></iframe>");
     const fs::path log = folder / "console.log", net = folder / "net.json",
                    picture = folder / (print ? "picture.pdf" : "picture.png");
     for (const fs::path& old : {log, net, picture}) fs::remove(old);
@@ -119,11 +104,11 @@ class Browser : public ::testing::Test {
         "", std::chrono::minutes(4));
     PageSeen seen;
     seen.error = output.error;
-    seen.console = lines_with(read_file(log), ":CONSOLE:");
+    seen.console = lines_with(bytes_of(log), ":CONSOLE:");
     // Requests of a page are filed under the origin of its frame. The others are the browser's own.
-    for (const std::string& line : lines_with(read_file(net), "\"url\":\""))
+    for (const std::string& line : lines_with(bytes_of(net), "\"url\":\""))
       if (line.find("_key\":\"file:") != std::string::npos) seen.requests.push_back(line);
-    seen.picture = read_file(picture);
+    seen.picture = bytes_of(picture);
     EXPECT_EQ(seen.error, "");
     EXPECT_GT(fs::file_size(net), 1000u) << "no log of requests";
     EXPECT_FALSE(seen.picture.empty()) << "no picture";
@@ -140,7 +125,6 @@ class Browser : public ::testing::Test {
   }
 
   std::string program;
-  fs::path folder;
 };
 
 /// Results with names that a hostile plugin could have.
@@ -170,12 +154,12 @@ Results hostile_results() {
 }
 
 std::string sample_page() {
-  static const std::string page = render_html(sample_device_results());
+  static const std::string page = html_of(sample_device_results());
   return page;
 }
 
 std::string hostile_page() {
-  static const std::string page = render_html(hostile_results());
+  static const std::string page = html_of(hostile_results());
   return page;
 }
 

@@ -9,6 +9,9 @@ Results sample_results();
 /// The same with kernels that were timed on a device, in six workloads.
 Results sample_device_results();
 
+/// A whole run with these rows alone.
+Results results_of(std::vector<VerdictRow> verdicts, std::vector<TimingRow> timings = {});
+
 VerdictRow sample_verdict();
 TimingRow sample_timing();
 TimingRow sample_device_timing();  ///< the same of kernel `cuda` on a device

@@ -1,5 +1,5 @@
-// One writer at a time. The locks are the operating system's (flock). They end with the process
-// that holds them, even if it is killed. Neither workers nor judges inherit one.
+// One run at a time writes to a folder. The lock is the kernel's (flock): it ends with the process
+// that holds it, even if that is killed, and workers do not inherit it.
 #pragma once
 #include <filesystem>
 
@@ -8,7 +8,7 @@
 namespace ropewalk::tools {
 
 /// Gives one run the folder to which it writes. Makes the folder if it is missing, and removes it
-/// again if the run leaves it empty. The lock is on the folder itself, so no lock file is needed.
+/// again if the run leaves it empty. The lock is on the folder itself, so there is no lock file.
 class FolderLock {
  public:
   /// Throws UsageError with one line that names the folder to which another run writes. If
@@ -19,7 +19,6 @@ class FolderLock {
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
-  void lock();
   std::filesystem::path folder_;
   bool is_new_ = false;
   int descriptor_ = -1;

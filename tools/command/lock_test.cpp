@@ -1,5 +1,4 @@
-// Only one run at a time writes to a folder. A kill at any moment leaves a folder in which a run
-// can resume.
+// Only one run at a time writes to a folder, and a run that was killed leaves it free.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -51,7 +50,6 @@ TEST(Folder, TakesOneRunAtATime) {
   const std::string to = "--out " + out.string();
   const std::string verbs[] = {quick + out.string(),
                                piece + to,
-                               piece + "--resume " + to,
                                "bench --profile smoke --kernel plain " + to,
                                "run --profile smoke --kernel plain " + to,
                                "merge " + results + " " + to,
@@ -75,15 +73,6 @@ TEST(Folder, TakesOneRunAtATime) {
   EXPECT_EQ(ropewalk("report " + results).code, 0);
 }
 
-TEST(Folder, UnfinishedFilesOfAKilledRunAreRemoved) {
-  const fs::path out = fresh();
-  spill(out / "report.html.part-77", "<html>");
-  spill(out / "mine.part-77", "mine");
-  EXPECT_EQ(ropewalk(quick + out.string()).code, 0);
-  EXPECT_FALSE(fs::exists(out / "report.html.part-77"));
-  EXPECT_TRUE(fs::exists(out / "mine.part-77"));
-}
-
 TEST(Folder, IsNotLeftBehindByARefusedRun) {
   const fs::path out = fresh();
   for (const char* verb : {"merge no/where.jsonl", "report no/where.jsonl",
@@ -94,57 +83,27 @@ TEST(Folder, IsNotLeftBehindByARefusedRun) {
 }
 
 // The file is read while a kernel hangs, so it must hold the run row before any result. Then the
-// run is killed, and neither its judges nor its workers keep the lock.
+// run is killed, and no worker of its judges keeps the lock.
 TEST(Folder, IsFreeOnceItsRunWasKilled) {
-  for (const std::string jobs : {"1", "3"}) {
-    const fs::path out = fresh();
-    const std::string run =
-        "FAR_FAULT=hang exec " ROPEWALK_EXECUTABLE
-        " verify --exhaustive --positions 1226833920:1234570000 --rotary-dim 40 --kernel test_far "
-        "--jobs " +
-        jobs + " --plugin " ROPEWALK_FAR_PLUGIN " --out " + out.string() + " >/dev/null";
-    const pid_t process = fork();
-    if (process == 0) {
-      setsid();
-      execl("/bin/sh", "sh", "-c", run.c_str(), nullptr);
-      _exit(127);
-    }
-    const auto is_empty = [&] { return slurp(out / "results.jsonl").empty(); };
-    for (int wait = 0; wait < 500 && is_empty(); ++wait) usleep(20'000);
-    const std::string rows = slurp(out / "results.jsonl");
-    EXPECT_TRUE(rows.starts_with("{\"schema\":1,\"row\":\"run\"")) << rows;
-    EXPECT_FALSE(FolderHeld(out).was_free());
-    ASSERT_EQ(kill(process, SIGKILL), 0);
-    waitpid(process, nullptr, 0);
-    EXPECT_TRUE(FolderHeld(out).was_free()) << jobs;
-  }
-}
-
-TEST(Resume, BeginsWhereAKillLeftNoWholeRow) {
-  const fs::path out = fresh(), whole = fresh("whole");
-  ASSERT_EQ(ropewalk(piece + "--out " + whole.string()).code, 0);
-  const std::string rows = slurp(whole / "results.jsonl");
-  const std::string run = rows.substr(0, rows.find('\n') + 1);
-  for (const std::string& left : {std::string(), run.substr(0, 7), run.substr(0, run.size() - 1),
-                                  run, run + rows.substr(run.size(), 30)}) {
-    spill(out / "results.jsonl", left);
-    const Result r = ropewalk(piece + "--resume --out " + out.string());
-    EXPECT_EQ(r.code, 0) << left << r.err;
-    EXPECT_EQ(slurp(out / "certificate.jsonl"), slurp(whole / "certificate.jsonl")) << left;
-  }
-  spill(out / "results.jsonl", "foreign");
-  EXPECT_EQ(ropewalk(piece + "--resume --out " + out.string()).code, 2);
-  EXPECT_EQ(slurp(out / "results.jsonl"), "foreign");
-}
-
-TEST(Resume, OfARunWithAllItsRowsWritesNothing) {
   const fs::path out = fresh();
-  ASSERT_EQ(ropewalk(piece + "--out " + out.string()).code, 0);
-  const auto before = files_of(out);
-  const Result r = ropewalk(piece + "--resume --out " + out.string());
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(contains(r.out, "PASS  phase (half_split")) << r.out;
-  EXPECT_TRUE(files_of(out) == before);
+  const std::string run =
+      "FAR_FAULT=hang exec " ROPEWALK_EXECUTABLE
+      " verify --exhaustive --positions 1226833920:1234570000 --rotary-dim 40 --kernel test_far "
+      "--jobs 3 --plugin " ROPEWALK_FAR_PLUGIN " --out " +
+      out.string() + " >/dev/null";
+  const pid_t process = fork();
+  if (process == 0) {
+    execl("/bin/sh", "sh", "-c", run.c_str(), nullptr);
+    _exit(127);
+  }
+  const auto is_empty = [&] { return slurp(out / "results.jsonl").empty(); };
+  for (int wait = 0; wait < 500 && is_empty(); ++wait) usleep(20'000);
+  const std::string rows = slurp(out / "results.jsonl");
+  EXPECT_TRUE(rows.starts_with("{\"schema\":1,\"row\":\"run\"")) << rows;
+  EXPECT_FALSE(FolderHeld(out).was_free());
+  ASSERT_EQ(kill(process, SIGKILL), 0);
+  waitpid(process, nullptr, 0);
+  EXPECT_TRUE(FolderHeld(out).was_free());
 }
 
 TEST(Recorder, TakesBackTheRowOfARunThatIsRefused) {

@@ -298,6 +298,38 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
       ->type_name("KERNEL");
 }
 
+void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
+  CLI::Option* exhaustive = verb.add_flag(
+      "--exhaustive", o.exhaustive, "judge every position of a range instead of the properties");
+  verb.add_option("--positions", o.positions, "the range (default: 0:2147483647)")
+      ->type_name("A:B")
+      ->needs(exhaustive);
+  verb.add_option_function<std::string>(
+          "--shard",
+          [&o](const std::string& text) {
+            if (const std::string wrong = read_shard(text, o.shard); !wrong.empty())
+              throw CLI::ValidationError("--shard " + text, wrong);
+          },
+          "part i of n of the range; merge joins them. auto/n takes i from a Slurm array, MPI or a "
+          "Kubernetes job, and writes to DIR/shardi")
+      ->type_name("i/n")
+      ->needs(exhaustive);
+  verb.add_flag_callback(
+          "--resume",
+          [] {
+            throw CLI::ValidationError(
+                "--resume",
+                "is gone: judge in shards, and merge --missing DIR names those to make");
+          })
+      ->group("");  // not in the help
+  verb.add_option("--rotary-dim", o.rotary_dim, "rotated elements of a head (default: 128)")
+      ->type_name("N")
+      ->needs(exhaustive);
+  verb.add_option("--rope-theta", o.rope_theta, "base of the frequencies (default: 10000)")
+      ->type_name("X")
+      ->needs(exhaustive);
+}
+
 void add_json_option(CLI::App& verb, bool& json) {
   verb.add_flag("--json", json, "print rows as JSON lines on standard output");
 }

@@ -31,6 +31,8 @@ void add_known_failures_option(CLI::App& verb, std::string& file);
 void add_engine_option(CLI::App& verb, bool& google_benchmark);
 /// Adds --operation, --budget, --margin, --rounds, --launches, --threads and --baseline.
 void add_timing_options(CLI::App& verb, BenchOptions& options);
+/// Adds --exhaustive and the options that need it.
+void add_exhaustive_options(CLI::App& verb, VerifyOptions& options);
 void add_json_option(CLI::App& verb, bool& json);
 void add_quiet_option(CLI::App& verb, bool& quiet, const char* help);
 /// Adds --export.

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "benchmarks/engine/google_benchmark.h"
+#include "properties/search/verdict_rows.h"
 #include "tools/command/option_groups.h"
-#include "tools/command/suggestion.h"
 
 namespace ropewalk::tools {
 using namespace properties;
@@ -35,47 +35,6 @@ void add_ledger_options(CLI::App& verb, VerifyOptions& o) {
                   "write the claims that hold to this ledger; rows outside this run stay")
       ->type_name("FILE")
       ->excludes(compare);
-}
-
-void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
-  CLI::Option* exhaustive = verb.add_flag(
-      "--exhaustive", o.exhaustive, "judge every position of a range instead of the properties");
-  verb.add_option("--positions", o.positions, "the range (default: 0:2147483647)")
-      ->type_name("A:B")
-      ->needs(exhaustive);
-  verb.add_option("--shard", o.shard, "part i of n of the range; merge joins them")
-      ->type_name("i/n")
-      ->needs(exhaustive);
-  verb.add_flag("--resume", o.resume, "continue the run in --out that was cut off")
-      ->needs(exhaustive);
-  verb.add_option("--rotary-dim", o.rotary_dim, "rotated elements of a head (default: 128)")
-      ->type_name("N")
-      ->needs(exhaustive);
-  verb.add_option("--rope-theta", o.rope_theta, "base of the frequencies (default: 10000)")
-      ->type_name("X")
-      ->needs(exhaustive);
-}
-
-void add_compare_options(CLI::App& verb, CompareOptions& o) {
-  verb.add_option("runs", o.files,
-                  "the results.jsonl of one run with --plugin base=FILE --plugin head=FILE, whose "
-                  "builds are compared; or those of two runs, the older first")
-      ->required()
-      ->expected(1, 2)
-      ->type_name("RUN | A B");
-  verb.add_option("--max-regression", o.max_regression,
-                  "the percentage by which a kernel may become slower; if a larger regression may "
-                  "hide in the noise, a line says so, and the exit code is 3")
-      ->type_name("PERCENT")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1000.0, "0 to 1000"));
-  verb.add_option("--unresolved", o.unresolved,
-                  "what it means if it cannot tell: pass is exit code 0 with a warning line (the "
-                  "default for one run), fail is exit code 3 (the default for two)")
-      ->type_name("pass|fail")
-      ->check(CLI::IsMember({"pass", "fail"}));
-  verb.add_option("--markdown", o.markdown, "write the comparison to this file")
-      ->type_name("FILE.md");
 }
 
 // Refuses an empty value, because it usually comes from a script's variable that was not set. Only
@@ -199,11 +158,16 @@ void define(CLI::App& verb, EncodingsOptions& o) {
 void define(CLI::App& verb, MergeOptions& o) {
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "print nothing");
-  verb.add_option("files", o.files, "the results.jsonl of each shard")
-      ->required()
-      ->type_name("FILE");
-  add_out_option(verb, o.out, "folder for certificate.jsonl and certificate.md");
-  verb.get_option("--out")->required();
+  CLI::Option* files = verb.add_option("files", o.files, "the results.jsonl of each shard");
+  files->type_name("FILE");
+  verb.add_option(
+          "--missing", o.missing,
+          "join what shards wrote to folders in this folder, or print the command lines that "
+          "make what is missing, cut off or of another binary (exit code 3)")
+      ->type_name("DIR")
+      ->excludes(files);
+  add_out_option(verb, o.out,
+                 "folder for certificate.jsonl and certificate.md (needed without --missing)");
 }
 
 void define(CLI::App& verb, ReplayOptions& o) {
@@ -221,7 +185,25 @@ void define(CLI::App& verb, ReportOptions& o) {
 }
 
 void define(CLI::App& verb, CompareOptions& o) {
-  add_compare_options(verb, o);
+  verb.add_option("runs", o.files,
+                  "the results.jsonl of one run with --plugin base=FILE --plugin head=FILE, whose "
+                  "builds are compared; or those of two runs, the older first")
+      ->required()
+      ->expected(1, 2)
+      ->type_name("RUN | A B");
+  verb.add_option("--max-regression", o.max_regression,
+                  "the percentage by which a kernel may become slower; if a larger regression may "
+                  "hide in the noise, a line says so, and the exit code is 3")
+      ->type_name("PERCENT")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1000.0, "0 to 1000"));
+  verb.add_option("--unresolved", o.unresolved,
+                  "what it means if it cannot tell: pass is exit code 0 with a warning line (the "
+                  "default for one run), fail is exit code 3 (the default for two)")
+      ->type_name("pass|fail")
+      ->check(CLI::IsMember({"pass", "fail"}));
+  verb.add_option("--markdown", o.markdown, "write the comparison to this file")
+      ->type_name("FILE.md");
 }
 
 template <class Options>
@@ -231,6 +213,11 @@ void finish(Options& o, const CLI::App&, const Typed& typed) {
 
 void finish(VerifyOptions& o, const CLI::App&, const Typed& typed) {
   o.command_line = typed.command_line;
+  if (!o.shard.taken_from.empty()) {
+    const std::size_t at = o.command_line.find("auto/", o.command_line.find("--shard"));
+    o.command_line.replace(at, 4, std::to_string(o.shard.i));
+    if (!o.out.empty()) o.out += "/shard" + std::to_string(o.shard.i);
+  }
   if (!o.chooses()) return;
   for (const auto& [given, option] :
        {std::pair{o.exhaustive, "--exhaustive"}, std::pair{!o.ledger.empty(), "--ledger"},
@@ -239,6 +226,12 @@ void finish(VerifyOptions& o, const CLI::App&, const Typed& typed) {
       throw CLI::ValidationError(
           option,
           "takes no --shape, --config, --workload or --workload-file: it is for all shapes");
+}
+
+void finish(MergeOptions& o, const CLI::App&, const Typed&) {
+  if (!o.missing.empty()) return;
+  if (o.files.empty()) throw CLI::ValidationError("files", "give them, or --missing DIR");
+  if (o.out.empty()) throw CLI::ValidationError("--out", "is needed");
 }
 
 void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
@@ -307,9 +300,11 @@ constexpr Verb verbs[] = {
      "decay\n"
      "  ropewalk verify --plugin ./my_kernel.so --shape q=32,k=8,d=128\n"
      "  ropewalk verify --exhaustive --kernel phase --out certificate\n"
-     "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1"},
+     "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1\n"
+     "  mpirun -n 4 ropewalk verify --exhaustive --kernel phase --shard auto/4 --out parts"},
     {"merge", add_verb<MergeOptions>, "join the shards of verify --exhaustive to one certificate",
-     "  ropewalk merge part1/results.jsonl part2/results.jsonl --out certificate"},
+     "  ropewalk merge part1/results.jsonl part2/results.jsonl --out certificate\n"
+     "  ropewalk merge --missing parts --out certificate"},
     {"replay", add_verb<ReplayOptions>, "run one case again, from the line that a failure printed",
      "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
     {"mutants", add_verb<MutantsOptions>,
@@ -345,30 +340,14 @@ constexpr Verb verbs[] = {
      "  ropewalk run --plugin ./my_kernel.so"},
 };
 
-std::string suggestion_for(const std::string& word, const std::vector<std::string>& known) {
-  const std::string nearest = nearest_to(word, known);
-  return nearest.empty() ? "" : "; " + word + ": did you mean " + nearest + "?";
-}
-
-// Suggests the option that the user probably meant by the first unknown one.
-std::string suggested_option(const CLI::App& app) {
-  for (const CLI::App* verb : app.get_subcommands()) {
-    std::vector<std::string> names;
-    for (const CLI::Option* option : verb->get_options())
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& word : verb->remaining())
-      if (word.starts_with("--")) return suggestion_for(word.substr(0, word.find('=')), names);
-  }
-  return {};
-}
-
-std::string suggested_verb(const std::string& word) {
-  std::vector<std::string> names;
-  for (const Verb& v : verbs) names.emplace_back(v.name);
-  return suggestion_for(word, names);
-}
-
 }  // namespace
+
+std::string shell_word(const std::string& text) {
+  constexpr const char* plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  const bool is_plain = !text.empty() && text.find_first_not_of(plain) == std::string::npos;
+  return is_plain ? text : quoted(text);
+}
 
 std::string profile_name(Profile profile) {
   return profile == Profile::smoke ? "smoke" : profile == Profile::standard ? "standard" : "full";
@@ -378,7 +357,7 @@ Parsed parse_command_line(int argc, char** argv) {
   Parsed parsed;
   Typed typed;
   for (int i = 0; i < argc; ++i)
-    typed.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "ropewalk");
+    typed.command_line += i > 0 ? " " + shell_word(argv[i]) : "ropewalk";
   // Google Benchmark reads the arguments after --. This parser reads those before it.
   int ours = argc;
   for (int i = 1; i < argc && ours == argc; ++i)
@@ -398,14 +377,14 @@ Parsed parse_command_line(int argc, char** argv) {
     const bool known = std::any_of(std::begin(verbs), std::end(verbs),
                                    [&](const Verb& v) { return first == v.name; });
     if (!first.empty() && first[0] != '-' && !known)
-      throw CLI::ValidationError("'" + first + "' is no verb" + suggested_verb(first));
+      throw CLI::ValidationError("'" + first + "' is no verb");
     app.parse(ours, argv);
     parsed.run = true;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
       app.exit(e);
     } else {
-      parsed.error = e.what() + suggested_option(app) + " (ropewalk --help shows what there is)";
+      parsed.error = e.what() + std::string(" (ropewalk --help shows what there is)");
       parsed.exit_code = 2;
     }
   }

@@ -11,6 +11,7 @@
 #include "properties/property.h"
 #include "properties/search/judges.h"
 #include "reports/record/record_words.h"
+#include "tools/command/shard.h"
 
 namespace ropewalk::tools {
 
@@ -18,7 +19,7 @@ inline constexpr std::uint64_t default_seed = 20210420;  ///< the date of the Ro
 
 /// The part of the command line that a results file keeps.
 struct RunIdentity {
-  std::string command_line;  ///< as typed
+  std::string command_line;  ///< as typed, with quotes where a shell needs them
   properties::Profile profile = properties::Profile::standard;
   std::uint64_t seed = default_seed;
   double margin = 0.01;  ///< a share: FASTER and SLOWER mean by more
@@ -67,15 +68,15 @@ struct VerifyOptions : JudgingOptions, WorkloadChoice {
   bool all = false;          ///< prints every failure as a block
   bool part_of_run = false;  ///< set by the verb run: the workloads hold nothing to their shape
   bool exhaustive = false;   ///< only an exhaustive run uses the fields below
-  bool resume = false;
   std::string positions = "0:2147483647";  ///< the range, first:last
-  std::string shard;                       ///< i/n; if empty, the whole range
+  Shard shard;
   std::int64_t rotary_dim = 128;
   double rope_theta = 10000;
 };
 
 struct MergeOptions {
   std::vector<std::string> files;  ///< paths of the shards' results
+  std::string missing;             ///< or the folder in which each shard has a folder
   std::string out;
   bool json = false, quiet = false;
 };
@@ -141,6 +142,9 @@ struct RunOptions {
 using VerbOptions = std::variant<ListOptions, VerifyOptions, MergeOptions, ReplayOptions,
                                  MutantsOptions, BenchOptions, DoctorOptions, EncodingsOptions,
                                  ReportOptions, CompareOptions, RunOptions>;
+
+/// The text as a word of a line for the shell, in quotes where it needs them.
+std::string shell_word(const std::string& text);
 
 /// Returns smoke, standard or full.
 std::string profile_name(properties::Profile profile);

@@ -1,6 +1,5 @@
 #include "tools/command/session.h"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <poll.h>
 #include <unistd.h>
@@ -16,7 +15,6 @@
 #include "benchmarks/machine/environment.h"
 #include "harness/worker/own_workers.h"
 #include "reports/record/found_plugins.h"
-#include "tools/command/found_plugin.h"
 #include "tools/command/workload_choice.h"
 
 namespace ropewalk::tools {
@@ -35,6 +33,32 @@ std::string utc_now() {
 
 bool left_a_plugin_out = false;
 
+// The kernels of a plugin, as a worker with it alone lists them.
+std::vector<KernelFacts> kernels_of(const WorkerOptions& given, const std::string& plugin) {
+  const auto listed = given.first_lists->find(plugin);
+  if (listed != given.first_lists->end()) return listed->second;
+  std::vector<KernelFacts> kernels = Worker(with_plugin_alone(given, plugin)).kernels();
+  std::erase_if(kernels, [&](const KernelFacts& k) { return k.plugin != plugin; });
+  return kernels;
+}
+
+// Why the plugin cannot be taken; empty: it can. Throws WorkerError for a given plugin that cannot
+// be loaded.
+std::string fault_of(const WorkerOptions& given, const std::string& file) {
+  std::vector<KernelFacts> found;
+  try {
+    found = kernels_of(given, file);
+  } catch (const WorkerError& e) {
+    return e.what();
+  }
+  for (const std::string& plugin : given.plugins)
+    for (const KernelFacts& other : kernels_of(given, plugin))
+      for (const KernelFacts& k : found)
+        if (k.name == other.name)
+          return fmt::format("plugin {}: a kernel named {} is in {} too", file, k.name, plugin);
+  return {};
+}
+
 // The given plugins less those that cannot be loaded. One line tells of each of those. If no other
 // is left, the verb tells.
 std::vector<std::string> usable_plugins(const WorkerOptions& given) {
@@ -45,7 +69,7 @@ std::vector<std::string> usable_plugins(const WorkerOptions& given) {
   if (given.plugins.size() < 2) return usable = given.plugins;
   std::vector<std::string> faults;
   for (const std::string& plugin : given.plugins) try {
-      Worker(with_plugin_alone(given, plugin)).kernels();
+      kernels_of(given, plugin);
       usable.push_back(plugin);
     } catch (const WorkerError& e) {
       faults.emplace_back(e.what());
@@ -57,7 +81,33 @@ std::vector<std::string> usable_plugins(const WorkerOptions& given) {
   return usable;
 }
 
+// Takes a plugin that lies beside the command, or tells once why it cannot be taken and which
+// option leaves it out.
+void take_found(const char* name, const char* option, WorkerOptions& w) {
+  static std::map<std::string, std::string> found;
+  const auto [known, is_new] = found.try_emplace(name);
+  std::string& file = known->second;
+  if (is_new) file = file_beside_command(name);
+  const std::string fault = is_new && !file.empty() ? fault_of(w, file) : "";
+  if (!fault.empty()) {
+    fmt::print(stderr, "ropewalk: SKIPPED: {} ({} leaves it out)\n", printable_start(fault, 1000),
+               option);
+    file.clear();
+  }
+  if (!file.empty()) w.plugins.push_back(file);
+}
+
 }  // namespace
+
+std::string file_beside_command(const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(own_executable()).parent_path();
+  std::error_code error;
+  for (const std::filesystem::path& place : {folder, folder / ROPEWALK_PLUGIN_FOLDER}) {
+    const std::filesystem::path file = place / name;
+    if (std::filesystem::exists(file, error)) return file.lexically_normal().string();
+  }
+  return {};
+}
 
 RunRow run_row(const RunIdentity& run) {
   RunRow row;
@@ -86,13 +136,9 @@ WorkerOptions worker_options(const KernelChoice& choice) {
   w.tolerated = choice.tolerated;
   w.tolerated_plugins = choice.plugins;
   w.plugins = usable_plugins(w);
-  const auto take = [&](const char* name, const char* option) {
-    if (const std::string found = found_plugin(w, name, option); !found.empty())
-      w.plugins.push_back(found);
-  };
-  if (!choice.no_cuda) take(cuda_plugin, "--no-cuda");
+  if (!choice.no_cuda) take_found(cuda_plugin, "--no-cuda", w);
   if (choice.baselines)
-    for (const char* name : baseline_plugins) take(name, "--no-baselines");
+    for (const char* name : baseline_plugins) take_found(name, "--no-baselines", w);
   return w;
 }
 
@@ -165,8 +211,6 @@ void Progress::clear() {
 }
 
 namespace {
-bool goes_on_unread = false;
-
 // Whether standard output is a pipe, socket or terminal with its other end closed. A full disk is
 // not.
 bool reader_has_left() {
@@ -179,34 +223,17 @@ bool output_fails() {
 }
 }  // namespace
 
-void go_on_unread() {
-  goes_on_unread = true;
-  // Only printing between two calls of flush_output() can fail unseen, so the buffer holds it.
-  constexpr std::size_t room = std::size_t{1} << 20;
-  if (isatty(STDOUT_FILENO) == 0) std::setvbuf(stdout, nullptr, _IOFBF, room);
-}
-
 void flush_output() {
-  if (!output_fails()) return;
-  const int nowhere = goes_on_unread && reader_has_left() ? open("/dev/null", O_WRONLY) : -1;
-  if (nowhere >= 0) {
-    dup2(nowhere, STDOUT_FILENO);
-    close(nowhere);
-    std::clearerr(stdout);
-    if (!output_fails()) return;
-  }
-  throw std::runtime_error("standard output cannot be written");
+  if (output_fails()) throw std::runtime_error("standard output cannot be written");
 }
 
 OutputEnd output_end() {
   if (!output_fails()) return OutputEnd::written;
-  if (!reader_has_left()) return OutputEnd::lost;
-  return goes_on_unread ? OutputEnd::written : OutputEnd::reader_left;
+  return reader_has_left() ? OutputEnd::reader_left : OutputEnd::lost;
 }
 
-Recorder::Recorder(const RunIdentity& run, const std::string& folder, bool resumed,
-                   const char* name)
-    : has_result_(resumed), start_(std::chrono::steady_clock::now()) {
+Recorder::Recorder(const RunIdentity& run, const std::string& folder, const char* name)
+    : start_(std::chrono::steady_clock::now()) {
   if (folder.empty()) return;
   const RunRow row = run_row(run);  // made before the file, because it takes time
   std::error_code error;
@@ -214,7 +241,6 @@ Recorder::Recorder(const RunIdentity& run, const std::string& folder, bool resum
   is_new_ = !std::filesystem::exists(std::filesystem::symlink_status(file_, error));
   writer_ = std::make_unique<RecordWriter>(file_);
   bytes_before_ = std::filesystem::file_size(file_, error);
-  if (resumed) return;
   try {
     writer_->write(row);
   } catch (...) {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/expected/known_failures.h"
+#include "harness/expected/expected.h"
 #include "harness/worker/worker.h"
 #include "properties/search/verify.h"
 #include "reports/record/record.h"
@@ -20,8 +20,14 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Includes the plugins that lie beside the command, unless --no-cuda or --no-baselines
-/// (found_plugin.h). Leaves out plugins that cannot be loaded, with a line each, if others can.
+/// The path of a file in the folder of the command, or where `cmake --install` puts plugins; empty
+/// if there is none.
+std::string file_beside_command(const std::string& name);
+
+/// Includes the plugins that lie beside the command, unless --no-cuda or --no-baselines. One is
+/// SKIPPED, in a line on standard error, if its own worker does not load it, or if a given plugin
+/// has a kernel of the same name. Leaves out given plugins that cannot be loaded, with a line each,
+/// if others can.
 harness::WorkerOptions worker_options(const KernelChoice& choice);
 /// The exit code of a verb: 2 if a plugin was left out.
 int final_exit_code(int code);
@@ -43,10 +49,6 @@ void require_properties(const JudgingOptions& options);
 /// output.
 void flush_output();
 
-/// From now on the run goes on if the reader of standard output leaves, since its results go to a
-/// file.
-void go_on_unread();
-
 enum class OutputEnd { written, reader_left, lost };
 /// The state of standard output when a verb is done.
 OutputEnd output_end();
@@ -66,14 +68,13 @@ class Progress {
 };
 
 /// Writes DIR/results.jsonl with a run row at its beginning and an end row at its end. The run row
-/// is written at once, so a run that is killed before its first result can be resumed. A run that
-/// is refused before its first result takes its row back, and leaves no file if there was none.
-/// Throws std::runtime_error if the file cannot be written.
+/// is written at once, so that a run that is killed before its first result tells its command. A
+/// run that is refused before its first result takes its row back, and leaves no file if there was
+/// none. Throws std::runtime_error if the file cannot be written.
 class Recorder {
  public:
-  /// An empty `folder` records nothing. `resumed`: the file holds the run row already.
-  Recorder(const RunIdentity& run, const std::string& folder, bool resumed = false,
-           const char* name = "results.jsonl");
+  /// An empty `folder` records nothing.
+  Recorder(const RunIdentity& run, const std::string& folder, const char* name = "results.jsonl");
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

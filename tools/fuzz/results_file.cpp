@@ -1,11 +1,22 @@
 // A results file is refused by BadFile, or its rows are the same after they were written and read
 // again.
-#include "tools/fuzz/memory_file.h"
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "reports/record/record.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {
 using namespace report;
 namespace {
+
+// The text in a file that exists only in memory. Throws BadFile.
+Results results_of(std::string_view text) {
+  static const int file = memfd_create("results", MFD_CLOEXEC);
+  claim(ftruncate(file, 0) == 0, "an empty file");
+  claim(pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()), "a file");
+  return read_results("/proc/self/fd/" + std::to_string(file));
+}
 
 std::string lines_of(const Results& results) {
   std::string lines;

@@ -9,12 +9,17 @@
 #include <string>
 #include <string_view>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-
 namespace ropewalk::fuzz {
 
 /// Each target defines this once. An exception that leaves it is a finding too.
 void run(std::string_view text);
+
+/// The function by which libFuzzer calls a target.
+extern "C" [[gnu::used]] inline int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                                           std::size_t size) {
+  run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
 
 /// Ends the process with these words unless the claim holds.
 inline void claim(bool holds, std::string_view what) {

@@ -22,10 +22,9 @@ if [ "${1-}" = --stand-in ]; then
   names='control_device_cuda_table control_device_cuda_phase_exact control_device_cuda_naive_table'
   effort='--rounds 6 --launches 1' workloads=llama-3-8b-f32/decode-1 timed=control_device_cuda_table
 fi
-case ${1-} in
--*) echo "run.sh: no such option: $1; usage: ./run.sh [--stand-in] [OUT]" >&2; exit 2 ;;
+case "$# ${1-}" in
+[01]' '-* | [2-9]*) echo "run.sh: one folder at most; usage: ./run.sh [--stand-in] [OUT]" >&2; exit 2 ;;
 esac
-if [ $# -gt 1 ]; then echo "run.sh: one folder at most; usage: ./run.sh [--stand-in] [OUT]" >&2; exit 2; fi
 out=${1:-gpu-results}
 mkdir -p "$out" && : >"$out/table.txt" || exit 2
 rm -f "$out/results.jsonl"
@@ -56,12 +55,9 @@ LINES
 }
 
 row machine - "$(uname -sr), $(getconf GNU_LIBC_VERSION), $(grep -m1 'model name' /proc/cpuinfo | sed 's/.*: //')"
-if [ -n "$driver" ]; then
-  row device - 'none: the stand-in driver'
-else
-  row device - "$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null |
-    head -n 1 | grep . || echo 'nvidia-smi was not found')"
-fi
+row device - "$([ -n "$driver" ] && echo 'none: the stand-in driver' ||
+  nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null |
+  head -n 1 | grep . || echo 'nvidia-smi was not found')"
 set -- $names
 why=$("$here/ropewalk" list --no-cuda --plugin "$plugin" --kernel "$1" 2>&1 | sed -n 's/.*SKIPPED: //p')
 if [ -n "$why" ]; then row kernels SKIPPED "$why"; exit 3; fi
@@ -78,16 +74,8 @@ if [ -z "$driver" ] && [ "$(gone)" -ge 240 ]; then effort='--rounds 12 --launche
 step bench bench '^bench:|^INVALID|^SKIPPED|^BROKEN' "$here/ropewalk" bench --no-cuda --plugin "$plugin" \
   $(printf -- '--kernel %s ' $timed) --profile smoke $effort --workload-file "$here/workloads.toml" \
   --workload "$workloads" --out "$out"
-# A kernel's line has the time of a token. Behind the last - of a workload's name stand the tokens of a call.
-awk '/^[^ ]+  \(/ { workload = $1; tokens = $1; sub(/.*-/, "", tokens) }
-  !/^  [a-z]/ || workload == "" || /\(twin\)|floor$|ceiling$/ { next }
-  $3 == "ns/token" {
-    share = $5 == "%" ? ", " $4 " % of ceiling" : ""
-    printf "%-38s %-10s %s: %.2f us%s\n", "time " $1, $(share ? 8 : 4), workload, $2 * tokens / 1000, share
-    next
-  }
-  { said = $2; sub(/:$/, "", said); name = $1; sub(/^ *[^ ]+ +[^ ]+ /, "")
-    printf "%-38s %-10s %s: %s\n", "time " name, said, workload, $0 }' "$out/bench.log" | tee -a "$out/table.txt"
+# A kernel's line has the time of a token.
+grep -E '^[^ ]+  \(| ns/token ' "$out/bench.log" | tee -a "$out/table.txt"
 step report report '^report:' "$here/ropewalk" report "$out/results.jsonl"
 
 # late TITLE LOG PATTERN COMMAND...: a step that fits into the time that is left, or is cut off.

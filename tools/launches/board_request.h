@@ -1,5 +1,5 @@
 // The request that bench sends to the process that holds the kernels, as one JSON object
-// (docs/worker-protocol.md).
+// (harness/protocol.h).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -29,6 +29,7 @@ struct BoardRequest {
   std::string baseline;
   std::map<std::string, std::string> ceilings;  ///< workload, variant
   std::set<std::string> done;                   ///< groups to leave out
+  bool operator==(const BoardRequest&) const = default;
 };
 
 std::string to_text(const BoardRequest& request);

@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "benchmarks/cells/cells.h"
+#include "benchmarks/engine/paired.h"
 
 namespace ropewalk::tools {
+using namespace bench;
 using namespace report;
 namespace {
 
@@ -46,6 +49,20 @@ TimingRow board_row_from(const std::string& json, const BoardRequest& request) {
   row.throttled = shown(row.throttled);
   row.steal_ms = std::max(row.steal_ms, 0.0);  // some hypervisors take ticks back
   return row;
+}
+
+std::string kernel_of_label(const std::string& label) {
+  std::string kernel = label.substr(0, label.find('|'));
+  if (kernel.ends_with(twin_suffix)) kernel.resize(kernel.size() - twin_suffix.size());
+  return kernel;
+}
+
+std::int32_t memory_of(const TimingRow& row) {
+  return row.board.ends_with(device_board) ? ROPE_CUDA : ROPE_HOST;
+}
+
+std::string group_of(const TimingRow& row) {
+  return group_name(row.workload, row.board, row.threads);
 }
 
 }  // namespace ropewalk::tools

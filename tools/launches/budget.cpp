@@ -7,7 +7,7 @@
 
 #include "benchmarks/engine/paired.h"
 #include "reports/numbers/claims.h"
-#include "tools/launches/row_groups.h"
+#include "tools/launches/board_rows.h"
 
 namespace ropewalk::tools {
 using namespace bench;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "benchmarks/workloads/workloads.h"
-#include "harness/expected/known_failures.h"
+#include "harness/expected/expected.h"
 #include "harness/worker/worker.h"
 #include "properties/search/verify.h"
 #include "tools/command/options.h"

@@ -15,7 +15,6 @@
 #include "reports/numbers/claims.h"
 #include "tools/command/claims_text.h"
 #include "tools/launches/board_rows.h"
-#include "tools/launches/row_groups.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -56,7 +55,7 @@ Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
       entrants_(entrants_of(options)),
       workers_(workers_of(entrants_)),
       gate_(options, workloads_, workers_, progress_),
-      kept_(options, options.google_benchmark ? "" : options.out, false, "measured.jsonl") {
+      kept_(options, options.google_benchmark ? "" : options.out, "measured.jsonl") {
   if (!options.baseline.empty() && !gate_.knows(options.baseline))
     throw UsageError("--baseline: no kernel '" + options.baseline +
                      "' is timed here (ropewalk list shows them)");

@@ -55,9 +55,9 @@ void KillMatrix::add(const VerdictRow& row) {
   if (rank(row.verdict) > rank(worst->second)) worst->second = row.verdict;
 }
 
-bool KillMatrix::killed(const Row& row) const {
-  return std::any_of(properties_.begin(), properties_.end(),
-                     [&](const std::string& p) { return fails(row, p); });
+std::ptrdiff_t KillMatrix::kills(const Row& row) const {
+  return std::count_if(properties_.begin(), properties_.end(),
+                       [&](const std::string& p) { return fails(row, p); });
 }
 
 bool KillMatrix::holds(const Row& row) const {
@@ -79,14 +79,9 @@ bool KillMatrix::complete() const {
 
 std::vector<std::string> KillMatrix::kills_of(const std::string& property, bool alone) const {
   std::vector<std::string> out;
-  for (const auto& verdict : verdicts_) {
-    const auto& kernel = verdict.first;
-    const auto& row = verdict.second;
-    if (!is_mutant(kernel) || !fails(row, property)) continue;
-    const bool others = std::any_of(properties_.begin(), properties_.end(),
-                                    [&](const auto& p) { return p != property && fails(row, p); });
-    if (!alone || !others) out.push_back(kernel);
-  }
+  for (const auto& [kernel, row] : verdicts_)
+    if (is_mutant(kernel) && fails(row, property) && (!alone || kills(row) == 1))
+      out.push_back(kernel);
   return out;
 }
 
@@ -206,18 +201,9 @@ std::string KillMatrix::as_markdown(const std::string& command) const {
     out += fmt::format("| {} | `{}` | {} | {} |\n", i + 1, properties_[i],
                        kills_of(properties_[i], false).size(), fmt::join(alone, ", "));
   }
-  std::size_t widest = 0;
-  for (const auto& [kernel, row] : verdicts_) widest = std::max(widest, kernel.size());
-  out += fmt::format("\n## Matrix\n\n{}\n\n```\n{:{}}", legend, "", widest);
-  for (std::size_t i = 0; i < properties_.size(); ++i) out += fmt::format(" {:>2}", i + 1);
-  out += "\n";
-  for (const auto& [kernel, row] : verdicts_) {
-    if (!is_mutant(kernel)) continue;
-    out += fmt::format("{:<{}}", kernel, widest);
-    for (const std::string& p : properties_) out += fmt::format(" {:>2}", symbol(row, p));
-    out += "\n";
-  }
-  return out + "```\n";
+  return out +
+         "\n`ropewalk mutants --profile smoke` prints the verdict of each property on each "
+         "mutant.\n";
 }
 
 }  // namespace ropewalk::tools

@@ -34,7 +34,8 @@ class KillMatrix {
     std::string suite;
     std::size_t kills;
   };
-  bool killed(const Row& row) const;
+  std::ptrdiff_t kills(const Row& row) const;  ///< of how many properties
+  bool killed(const Row& row) const { return kills(row) > 0; }
   bool holds(const Row& row) const;
   static bool is_mutant(const std::string& kernel) { return kernel.starts_with("mutant_"); }
   std::size_t count(bool mutants, bool (KillMatrix::*what)(const Row&) const) const;

@@ -47,7 +47,9 @@ LedgerCheck::LedgerCheck(const VerifyOptions& options)
       !compares && !folder.empty() && !std::filesystem::is_directory(folder, error))
     throw BadFile(shown_path(file) + ": there is no such folder");
   if (compares || std::filesystem::exists(file, error))
-    file_ = parse_ledger(read_text_file(file), shown_path(file), all_);
+    file_ = parse_expected(read_text_file(file), shown_path(file), all_);
+  if (compares && file_.ledger.empty())
+    throw BadFile(shown_path(file), 1, "is no ledger: no line says what a kernel holds");
 }
 
 void LedgerCheck::on_offer(const LedgerKey& feature) {
@@ -60,10 +62,10 @@ void LedgerCheck::on_row(const VerdictRow& row) {
       fmt::format("{}{}{}", row.verdict, row.reason.empty() ? "" : ": ", row.reason);
   if (row.verdict == Verdict::pass)
     held_.insert(key_of(row));
-  else if (!row.pairing.empty())
-    refused_[key_of(row)] = what;
+  else if (row.pairing.empty() && row.verdict == Verdict::skipped)
+    skipped_[row.kernel] = what;
   else
-    (row.verdict == Verdict::skipped ? skipped_ : whole_)[row.kernel] = what;
+    refused_[row.pairing.empty() ? LedgerKey{row.kernel, {}, {}, {}, {}} : key_of(row)] = what;
 }
 
 bool LedgerCheck::was_asked(const LedgerKey& key) const {
@@ -72,8 +74,8 @@ bool LedgerCheck::was_asked(const LedgerKey& key) const {
 }
 
 std::string LedgerCheck::why_lost(const LedgerKey& key) const {
-  if (const auto found = refused_.find(key); found != refused_.end()) return found->second;
-  if (const auto found = whole_.find(key.kernel); found != whole_.end()) return found->second;
+  for (const LedgerKey& refused : {key, LedgerKey{key.kernel, {}, {}, {}, {}}})
+    if (const auto found = refused_.find(refused); found != refused_.end()) return found->second;
   return "not offered";
 }
 
@@ -81,7 +83,7 @@ int LedgerCheck::compare(int code) const {
   std::FILE* out = stream(options_);
   std::size_t same = 0, lost = 0, fresh = 0;
   std::set<std::string> skipped;
-  for (const LedgerKey& key : file_) {
+  for (const LedgerKey& key : file_.ledger) {
     if (held_.contains(key)) {
       ++same;
     } else if (was_asked(key)) {
@@ -93,9 +95,9 @@ int LedgerCheck::compare(int code) const {
     }
   }
   std::set<std::string> listed, unlisted;
-  for (const LedgerKey& key : file_) listed.insert(key.kernel);
+  for (const LedgerKey& key : file_.ledger) listed.insert(key.kernel);
   for (const LedgerKey& key : held_) {
-    if (file_.contains(key)) continue;
+    if (file_.ledger.contains(key)) continue;
     if (!listed.contains(key.kernel)) {
       unlisted.insert(key.kernel);  // a new kernel costs one new file only
       continue;
@@ -122,11 +124,14 @@ int LedgerCheck::write(int code) const {
   }
   // What this machine or these options left out stays as it was.
   Ledger next = held_;
-  for (const LedgerKey& key : file_)
+  for (const LedgerKey& key : file_.ledger)
     if (!was_asked(key)) next.insert(key);
-  write_whole_file(options_.write_ledger, to_text(next, all_));
+  std::string text = to_text(next, all_);
+  for (const KnownFailure& known : file_.failures)
+    text += fmt::format("{} {} {} {}\n", known.kernel, known.property, known.until, known.reason);
+  write_whole_file(options_.write_ledger, text);
   fmt::print(out, "ledger {}: written, {} hold, {} before\n", options_.write_ledger, next.size(),
-             file_.size());
+             file_.ledger.size());
   return code;
 }
 

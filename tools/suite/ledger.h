@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "harness/expected/ledger.h"
+#include "harness/expected/expected.h"
 #include "reports/record/record.h"
 #include "tools/command/options.h"
 
@@ -30,10 +30,11 @@ class LedgerCheck {
 
   const VerifyOptions& options_;
   const std::set<std::string> all_;  // the properties and features that exist
-  harness::Ledger file_, held_;
-  std::map<harness::LedgerKey, std::string> refused_;  // its verdict and reason
-  std::map<std::string, std::string> whole_;           // by kernel: a verdict on all properties
-  std::map<std::string, std::string> skipped_;         // by kernel: why this machine cannot run it
+  harness::Expectations file_;
+  harness::Ledger held_;
+  /// Its verdict and reason; that on all properties of a kernel has its name alone.
+  std::map<harness::LedgerKey, std::string> refused_;
+  std::map<std::string, std::string> skipped_;  // by kernel: why this machine cannot run it
 };
 
 }  // namespace ropewalk::tools

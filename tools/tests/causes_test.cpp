@@ -9,7 +9,7 @@
 
 namespace {
 
-const std::string plugin = std::string(" --plugin ") + ROPEWALK_CAUSES_PLUGIN;
+const std::string plugin = std::string(" --plugin ") + ROPEWALK_SENTENCES_PLUGIN;
 
 // A block is at most a screen, and its replay line works in a shell as it is printed.
 void expect_that_blocks_fit(const std::string& out) {

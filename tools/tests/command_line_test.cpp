@@ -1,5 +1,5 @@
-// What the command line accepts and refuses besides the table of bad input: names that are empty or
-// misspelled. Also rows and examples that other parts of the project must be able to read.
+// What the command line accepts and refuses besides the table of bad input: names that are empty.
+// Also rows and examples that other parts of the project must be able to read.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -32,41 +32,6 @@ TEST(CommandLine, AnEmptyTextNamesNothing) {
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder));
   EXPECT_EQ(ropewalk("list --cpu-features '' --kernel plain").code, 0);
-}
-
-TEST(CommandLine, AMisspelledWordGetsASuggestion) {
-  for (const auto& [arguments, meant] : {std::pair{"verify --kernal plain", "--kernel"},
-                                         {"verify --kernal=plain", "--kernel"},
-                                         {"verify --porfile smoke", "--profile"},
-                                         {"bench --workload-fil x", "--workload-file"},
-                                         {"merge a b --uot c", "--out"},
-                                         {"report x --uot y", "--out"},
-                                         {"verfy", "verify"},
-                                         {"exhaustiv", ""},
-                                         {"reprot x", "report"},
-                                         {"verify --colour", ""},
-                                         {"verify plain", ""}}) {
-    const Result r = ropewalk(arguments);
-    EXPECT_EQ(r.code, 2) << arguments;
-    EXPECT_EQ(lines_in(r.err), 1) << arguments << r.err;
-    const std::string hint = ": did you mean " + std::string(meant) + "?";
-    EXPECT_EQ(contains(r.err, "did you mean"), *meant != '\0') << arguments << r.err;
-    EXPECT_TRUE(*meant == '\0' || contains(r.err, hint)) << arguments << r.err;
-  }
-}
-
-TEST(List, ItsRowsSayThatTheyAreNoRun) {
-  const auto file = scratch() / "list.jsonl";
-  const Result r = ropewalk("list --json --kernel plain >" + file.string());
-  ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(slurp(file).starts_with(R"({"schema":1,"row":"kernel","kernel":"plain")"));
-  const std::string verbs[] = {"report ", "compare " + file.string() + " ", "merge --out x "};
-  for (const std::string& verb : verbs) {
-    const Result read = ropewalk(verb + file.string());
-    EXPECT_EQ(read.code, 2) << verb;
-    EXPECT_TRUE(contains(read.err, ":1: a row of ropewalk list --json, which is no run"))
-        << read.err;
-  }
 }
 
 // A verdict names the library by the path that was given, however the kernel was judged.

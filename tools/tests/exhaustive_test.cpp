@@ -1,9 +1,10 @@
 // verify --exhaustive and merge as their users meet them. A planted error at one position is named
-// and replays, shards join to the whole byte for byte, and a killed run resumes.
+// and replays, shards join to the whole byte for byte, and what is missing of them is named.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,13 @@ namespace fs = std::filesystem;
 
 Result exhaustive(const std::string& arguments, const std::string& before = "") {
   return ropewalk("verify --exhaustive " + arguments, before);
+}
+
+// The command of the first replay line.
+std::string replay_of(const std::string& out) {
+  const auto at = out.find("replay '");
+  EXPECT_NE(at, std::string::npos) << out;
+  return at == std::string::npos ? "" : out.substr(at, out.find('\n', at) - at);
 }
 
 const std::string far_kernel = " --kernel test_far --plugin " ROPEWALK_FAR_PLUGIN " --rotary-dim ";
@@ -34,9 +42,7 @@ TEST_P(Far, APlantedErrorIsNamedAndReplays) {
       EXPECT_TRUE(contains(r.out, std::string(" test_far (") + pairing)) << r.out;
     EXPECT_TRUE(r.out.starts_with(verdict)) << r.out;
     EXPECT_TRUE(contains(r.out, where)) << r.out;
-    const auto at = r.out.find("ropewalk replay '");
-    ASSERT_NE(at, std::string::npos) << r.out;
-    const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
+    const std::string line = replay_of(r.out);
     const Result again = ropewalk(line, before);
     EXPECT_EQ(again.code, 1) << again.out << again.err;
     EXPECT_TRUE(again.out.starts_with(verdict)) << again.out;
@@ -68,23 +74,11 @@ TEST(Exhaustive, A16BitKernelIsHeldToTheDistancesOfItsType) {
     r.out = unwrapped(r.out);
     EXPECT_EQ(r.code, 1) << r.out << r.err;
     EXPECT_TRUE(contains(r.out, "position 1234567890, " + where)) << r.out;
-    const auto at = r.out.find("ropewalk replay '");
-    ASSERT_NE(at, std::string::npos) << r.out;
-    const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
+    const std::string line = replay_of(r.out);
     EXPECT_TRUE(contains(line, " dtype=" + dtype)) << line;
     EXPECT_EQ(ropewalk(line, "FAR_FAULT=next ").code, 1);
     EXPECT_EQ(ropewalk(line).code, 0);
   }
-}
-
-TEST(Exhaustive, TakesNoF64) {
-  const Result wide = exhaustive("--positions 0:9 --kernel phase --dtype f64");
-  EXPECT_EQ(wide.code, 2) << wide.out;
-  EXPECT_TRUE(contains(wide.err, "--dtype f64 cannot be combined with --exhaustive")) << wide.err;
-  const Result line =
-      ropewalk("replay 'kernel=phase property=exhaustive contract=exact dtype=f64'");
-  EXPECT_EQ(line.code, 2) << line.out;
-  EXPECT_EQ(line.err, "ropewalk: replay line: property=exhaustive takes no dtype=f64\n");
 }
 
 /// A fault, and what the replay line must hold.
@@ -100,9 +94,7 @@ TEST_P(WrongCalls, AreFoundThoughEachPositionAloneIsRight) {
   r.out = unwrapped(r.out);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "a pair is too far from the exact rotation")) << r.out;
-  const auto at = r.out.find("ropewalk replay '");
-  ASSERT_NE(at, std::string::npos) << r.out;
-  const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
+  const std::string line = replay_of(r.out);
   EXPECT_TRUE(contains(line, words)) << line;
   const Result again = ropewalk(line, before);
   EXPECT_EQ(again.code, 1) << again.out << again.err;
@@ -129,47 +121,6 @@ TEST(Exhaustive, ARightKernelHoldsAndTableKernelsHaveNothingToEnumerate) {
   EXPECT_EQ(exhaustive("--positions 0:9 --kernel plain").code, 3);
 }
 
-TEST(Exhaustive, FourShardsAreTheWholeByteForByte) {
-  const std::string what = "--kernel phase --positions 5:65535 --rotary-dim 32 ";
-  const fs::path whole = fresh("whole"), merged = fresh("merged");
-  ASSERT_EQ(exhaustive(what + "--out " + whole.string()).code, 0);
-  std::string files;
-  for (const char* shard : {"3", "1", "4", "2"}) {
-    const fs::path out = fresh(std::string("shard") + shard);
-    const Result r = exhaustive(what + "--shard " + shard + "/4 --out " + out.string());
-    ASSERT_EQ(r.code, 0) << r.out << r.err;
-    EXPECT_FALSE(fs::exists(out / "certificate.jsonl")) << "a shard is no certificate";
-    if (std::string(shard) != "2") files += (out / "results.jsonl").string() + " ";
-  }
-  const Result gap = ropewalk("merge " + files + "--out " + merged.string());
-  EXPECT_EQ(gap.code, 2);
-  EXPECT_TRUE(contains(gap.err, "are in no file")) << gap.err;
-  EXPECT_FALSE(fs::exists(merged));
-  files += (scratch() / "shard2" / "results.jsonl").string() + " ";
-  const Result r = ropewalk("merge " + files + "--out " + merged.string());
-  ASSERT_EQ(r.code, 0) << r.out << r.err;
-  for (const char* file : {"certificate.jsonl", "certificate.md"}) {
-    EXPECT_EQ(slurp(merged / file), slurp(whole / file)) << file;
-    EXPECT_NE(slurp(merged / file), "");
-  }
-  const Result twice =
-      ropewalk("merge " + files + (whole / "results.jsonl").string() + " --out " + merged.string());
-  EXPECT_EQ(twice.code, 2) << twice.err;
-}
-
-TEST(Exhaustive, RowsOfAnotherDivisionNeitherMergeNorResume) {
-  const fs::path old = fresh("old");
-  const std::string what = "--kernel phase --positions 0:9 --rotary-dim 2 --out " + old.string();
-  ASSERT_EQ(exhaustive(what).code, 0);
-  const std::string file = (old / "results.jsonl").string();
-  shell(R"(sed -i 's/"division":"[^"]*",//' )" + file);
-  for (const Result& r : {exhaustive(what + " --resume"),
-                          ropewalk("merge " + file + " --out " + fresh("of_old").string())}) {
-    EXPECT_EQ(r.code, 2) << r.out;
-    EXPECT_TRUE(contains(r.err, "field 'division' is missing")) << r.err;
-  }
-}
-
 TEST(Exhaustive, JobsDoNotChangeTheCertificate) {
   const std::string what = "--kernel phase --positions -5000000:0 --rotary-dim 2 --out ";
   const fs::path one = fresh("one"), three = fresh("three");
@@ -178,29 +129,121 @@ TEST(Exhaustive, JobsDoNotChangeTheCertificate) {
   EXPECT_EQ(slurp(one / "certificate.jsonl"), slurp(three / "certificate.jsonl"));
 }
 
-// The run is killed once the first piece is written. The second run must complete the same
-// certificate.
-TEST(Exhaustive, AKilledRunGoesOn) {
-  const std::string what = "--kernel phase --positions 0:16777215 --rotary-dim 2 --jobs 2 --out ";
-  const fs::path cut = fresh("cut"), whole = fresh("whole");
-  shell(std::string(ROPEWALK_EXECUTABLE) + " verify --exhaustive " + what + cut.string() +
-        " >/dev/null & pid=$!; for i in $(seq 3000); do sleep 0.02; grep -q "
-        "'\"row\":\"certificate\"' " +
-        (cut / "results.jsonl").string() + " 2>/dev/null && break; done; kill -9 $pid; wait $pid");
-  const std::string before = slurp(cut / "results.jsonl");
-  ASSERT_TRUE(contains(before, "\"row\":\"certificate\"")) << before;
-  ASSERT_FALSE(contains(before, "\"row\":\"end\"")) << "it ended before it was killed";
-  const Result other = exhaustive(what + cut.string() + " --resume --rope-theta 500000");
-  EXPECT_EQ(other.code, 2) << other.out;
-  EXPECT_TRUE(contains(other.err, "cannot be resumed: rope_theta: 10000, not 500000")) << other.err;
-  const Result r = exhaustive(what + cut.string() + " --resume");
-  ASSERT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(slurp(cut / "results.jsonl").starts_with(before.substr(0, before.rfind('\n'))));
-  ASSERT_EQ(exhaustive(what + whole.string()).code, 0);
-  EXPECT_EQ(slurp(cut / "certificate.jsonl"), slurp(whole / "certificate.jsonl"));
-  const Result ended = exhaustive(what + cut.string() + " --resume --kernel plain_f32_angle");
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_TRUE(contains(ended.err, "that run has ended")) << ended.err;
+/// Six shards of a small range, each in a folder of its own.
+class Shards : public testing::Test {
+ protected:
+  Result shard(int i, const std::string& more = "") const {
+    return exhaustive(what + more + " --shard auto/6 --out " + parts.string(),
+                      "OMPI_COMM_WORLD_RANK=" + std::to_string(i - 1) + " ");
+  }
+  void SetUp() override {
+    for (const int i : {3, 1, 6, 4, 2, 5}) ASSERT_EQ(shard(i).code, 0) << i;
+    ASSERT_EQ(exhaustive(what + "--out " + whole.string()).code, 0);
+  }
+  fs::path results(int i) const { return parts / ("shard" + std::to_string(i)) / "results.jsonl"; }
+  Result missing() const {
+    return ropewalk("merge --missing " + parts.string() + " --out " + merged.string());
+  }
+  void expect_whole() const {
+    for (const char* file : {"certificate.jsonl", "certificate.md"}) {
+      EXPECT_EQ(slurp(merged / file), slurp(whole / file)) << file;
+      EXPECT_NE(slurp(merged / file), "");
+    }
+  }
+  const std::string what = "--kernel 'phas*' --positions 5:65535 ";
+  const fs::path parts = fresh("parts"), whole = fresh("whole"), merged = fresh("merged");
+};
+
+TEST_F(Shards, AreTheWholeByteForByte) {
+  EXPECT_FALSE(fs::exists(parts / "shard1" / "certificate.jsonl")) << "a shard is no certificate";
+  const Result all = missing();
+  ASSERT_EQ(all.code, 0) << all.out << all.err;
+  EXPECT_TRUE(all.out.starts_with("6 of 6 shards are there\n")) << all.out;
+  expect_whole();
+  const std::string to = " --out " + fresh("merged").string();
+  std::string files = "merge";
+  for (const int i : {2, 4, 6, 3, 5}) files += " " + results(i).string();
+  const Result gap = ropewalk(files + to);
+  EXPECT_EQ(gap.code, 2);
+  EXPECT_TRUE(contains(gap.err, "are in no file")) << gap.err;
+  EXPECT_FALSE(fs::exists(merged));
+  files += " " + results(1).string();
+  ASSERT_EQ(ropewalk(files + to).code, 0);
+  expect_whole();
+  EXPECT_EQ(ropewalk(files + " " + (whole / "results.jsonl").string() + to).code, 2);
+}
+
+// One was cut off within a row, one is of another binary, one has no row, and one has no folder.
+TEST_F(Shards, ThatAreMissingAreNamedWithTheLinesThatMakeThem) {
+  const std::string rows = slurp(results(1));
+  spill(results(1), rows.substr(0, rows.find('\n', rows.find(R"("row":"certificate")")) + 9));
+  shell("sed -i 's/fnv1a128:../fnv1a128:/' " + results(2).string());
+  spill(results(3), rows.substr(0, 9));
+  fs::remove_all(results(4).parent_path());
+  const Result named = missing();
+  EXPECT_EQ(named.code, 3) << named.err;
+  for (const char* words : {"shard1 was cut off (rows: 1)\n",
+                            "shard2 is of another binary: code_fingerprint: fnv1a128:",
+                            ") is not there\n  ropewalk verify --exhaustive --kernel 'phas*' ",
+                            "shard 4/6 (positions ", "\n2 of 6 shards are there\n"})
+    EXPECT_TRUE(contains(named.out, words)) << words << "\n" << named.out;
+  EXPECT_FALSE(fs::exists(merged));
+  std::istringstream lines(named.out);
+  int commands = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  ropewalk ")) continue;
+    ++commands;
+    EXPECT_EQ(ropewalk(line.substr(std::string("  ropewalk ").size())).code, 0) << line;
+  }
+  EXPECT_EQ(commands, 4);
+  EXPECT_EQ(missing().code, 0);
+  expect_whole();
+}
+
+TEST_F(Shards, OfSeveralRunsAreRefusedInALine) {
+  const std::string to = " --out " + (parts / "shard7").string();
+  const auto refused = [&](const std::string& words) {
+    const Result r = missing();
+    EXPECT_EQ(r.code, 2) << r.out;
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    EXPECT_TRUE(contains(r.err, words)) << r.err;
+  };
+  ASSERT_EQ(exhaustive("--kernel phase --positions 5:65534 --shard 6/6" + to).code, 0);
+  refused("shard7 is no part of the same run as most: whole_last: 65534, not 65535");
+  ASSERT_EQ(exhaustive(what + "--shard 4/4" + to).code, 0);
+  refused("shard1 is one of 6 shards, ");
+  fs::remove_all(parts / "shard7");
+  shell(R"(sed -i 's/"division":"[^"]*",//' )" + results(6).string());
+  refused("field 'division' is missing");
+  fs::remove_all(parts);
+  fs::create_directories(parts);
+  refused("no folder in it is of verify --exhaustive --shard");
+}
+
+TEST(ShardIndex, ComesFromTheOneEngineThatSetsIt) {
+  const std::string array = "SLURM_ARRAY_TASK_MIN=10 SLURM_ARRAY_TASK_STEP=5 SLURM_ARRAY_TASK_ID=";
+  const struct {
+    std::string environment, shard, words;
+  } lines[] = {
+      {array + "15 ", "auto/2", "shard 2/2 by SLURM_ARRAY_TASK_ID=15\n"},
+      {"PMI_RANK=1 ", "auto/2", "shard 2/2 by PMI_RANK=1\n"},
+      {"JOB_COMPLETION_INDEX=0 ", "auto/2", "shard 1/2 by JOB_COMPLETION_INDEX=0\n"},
+      {array + "16 ", "auto/2", "name no task of an array"},
+      {"SLURM_ARRAY_TASK_ID=1 ", "auto/2", "name no task of an array"},
+      {"PMI_RANK=x ", "auto/2", "PMI_RANK=x is no rank"},
+      {"PMI_RANK=2 ", "auto/2", "PMI_RANK=2: must be i/n"},
+      {"PMI_RANK=0 ", "auto/0", "must be i/n with 1 <= i <= n"},
+      {"PMI_RANK=0 " + array + "10 ", "auto/2", "SLURM_ARRAY_TASK_ID and PMI_RANK are both set"},
+      {"", "auto/2", "JOB_COMPLETION_INDEX is set, so give i as a number"},
+  };
+  for (const auto& [environment, shard, words] : lines) {
+    const Result r = exhaustive(
+        "--kernel phase --positions 0:65535 --rotary-dim 2 --shard " + shard, environment);
+    const bool taken = words.starts_with("shard ");
+    EXPECT_EQ(r.code, taken ? 0 : 2) << environment << r.err;
+    EXPECT_TRUE(taken ? r.out.starts_with(words) : contains(r.err, words)) << r.out << r.err;
+    EXPECT_TRUE(taken || (lines_in(r.err) == 1 && r.out.empty())) << r.err;
+  }
 }
 
 }  // namespace

@@ -107,19 +107,6 @@ TEST_F(Beside, IsSkippedInOneLineIfItEndsItsWorkerOrTakesANameOfTheTree) {
                        "a kernel named plain is there already, from the command itself"));
 }
 
-TEST_F(Beside, IsTakenOnceIfGivenByHandAsWell) {
-  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
-  fs::create_symlink(found, scratch() / "link.so");
-  fs::create_hard_link(found, scratch() / "same.so");
-  for (const char* given : {"bin/ropewalk_cuda.so", "./bin/../link.so", "same.so"}) {
-    const Result r = run("list --quiet --kernel 'beside_*' --plugin " + std::string(given));
-    EXPECT_EQ(r.code, 0) << given;
-    EXPECT_EQ(r.err, "") << given;
-    EXPECT_TRUE(contains(r.out, "plugin " + std::string(given) + "\n")) << r.out;
-    EXPECT_FALSE(contains(r.out, found.string())) << r.out;
-  }
-}
-
 TEST_F(Beside, GivesWayToAnotherFileWithItsKernels) {
   fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
   fs::copy_file(found, scratch() / "newer.so");
@@ -129,12 +116,6 @@ TEST_F(Beside, GivesWayToAnotherFileWithItsKernels) {
   const Result r = run("list --plugin /dev/null");
   EXPECT_EQ(r.code, 2);
   EXPECT_EQ(lines_in(r.err), 1) << r.err;
-}
-
-TEST_F(Beside, IsNotLookedForInTheFolderOfALink) {
-  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, scratch() / "ropewalk_cuda.so");
-  fs::create_symlink(bin / "ropewalk", scratch() / "ropewalk");
-  EXPECT_EQ(shell("'" + (scratch() / "ropewalk").string() + "' list --kernel 'beside_*'").code, 2);
 }
 
 TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {
@@ -170,14 +151,6 @@ TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {
   const Result verify = run("verify --no-baselines --kernel '*_plain'");
   EXPECT_EQ(verify.code, 2) << "the gate of bench judges them";
   EXPECT_TRUE(contains(verify.err, "compiler baselines: list, bench and run take them"));
-}
-
-TEST_F(Beside, ABaselineThatCannotBeLoadedIsSkippedInOneLine) {
-  spill(bin / "ropewalk_baselines_gcc.so", "no library at all");
-  const Result r = run("list --quiet --kernel plain");
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(lines_in(r.err), 1) << r.err;
-  EXPECT_TRUE(r.err.ends_with(" (--no-baselines leaves it out)\n")) << r.err;
 }
 
 }  // namespace

@@ -1,10 +1,7 @@
 // What a plugin does or leaves when it is loaded: other kernels than before, another directory,
 // threads, processes (harness/testing/harmful_plugin.cpp and pool_plugin.cpp).
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -55,29 +52,6 @@ TEST(Plugin, ThatChangesTheDirectoryHidesNoOther) {
   EXPECT_TRUE(
       r.err.starts_with("ropewalk: plugin ./first.so: loading it left the working directory"))
       << r.err;
-}
-
-TEST(Processes, AKilledCommandLeavesNone) {
-  if (!fs::exists("/proc/self/environ")) GTEST_SKIP() << "no /proc here";
-  const std::string mark = "TEST_KILLED=" + std::to_string(getpid());
-  const pid_t run = fork();
-  if (run == 0) {
-    setenv("TEST_KILLED", std::to_string(getppid()).c_str(), 1);
-    setenv("HOSTILE_DO", "leave_process", 1);
-    setenv("HOSTILE_IN", "load", 1);
-    if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(1);
-    execl(ROPEWALK_EXECUTABLE, "ropewalk", "verify", "--jobs", "2", "--kernel", "hostile*",
-          "--plugin", plugin.c_str(), nullptr);
-    _exit(127);
-  }
-  // The command, a keeper, a worker and the process it left; more if judges run side by side.
-  int seen = 0;
-  for (int wait = 0; wait < 3000 && seen < 4; ++wait, usleep(10'000))
-    seen = processes_with(mark, "environ");
-  EXPECT_GE(seen, 4) << "the control: they are seen";
-  kill(run, SIGKILL);
-  waitpid(run, nullptr, 0);
-  EXPECT_TRUE(gone_in_time(mark, "environ"));
 }
 
 // ---- threads and processes that loading left. Only the kernels of the plugin answer for what

@@ -109,16 +109,4 @@ TEST(BadInput, NoReaderIsNoError) {
   }
 }
 
-// A lost terminal must not lose what was measured for hours.
-TEST(BadInput, ABenchThatKeepsItsResultsGoesOnWithoutAReader) {
-  const std::string out = fresh().string();
-  const Result r = without_reader(
-      "bench --json --rounds 6 --launches 1 --kernel plain --profile smoke --shape "
-      "q=1,k=1,d=2,tokens=1 --out " +
-      out);
-  // 1 and 3: on a busy machine so small a shape may look IMPLAUSIBLE, or be too noisy.
-  EXPECT_TRUE(r.code == 0 || r.code == 1 || r.code == 3) << r.code << r.err;
-  EXPECT_TRUE(contains(slurp(out + "/results.jsonl"), "\"row\":\"end\""));
-}
-
 }  // namespace

@@ -40,7 +40,6 @@ void print_answers(const Results& results) {
 }  // namespace
 
 int run(const BenchOptions& options) {
-  if (!options.out.empty()) go_on_unread();
   print_what_is_not_timed(options, options.quiet);
   Recorder recorder(options, options.out);
   Results results;

@@ -3,6 +3,7 @@
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "harness/worker/own_workers.h"
+#include "properties/search/verdict_rows.h"
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
 #include "tools/verbs/failure_text.h"
@@ -26,11 +27,7 @@ int run(const ReplayOptions& options) {
   OwnWorkers workers(w, found);
   Oracle oracle;
   const Replayed r = replay(workers.of(wanted), oracle, c);
-  VerdictRow row;
-  row.kernel = c.kernel;
-  row.summary = r.facts.summary;
-  row.plugin = c.plugin;
-  row.angle_contract = word_of(contract_words, c.contract);
+  VerdictRow row = row_for(r.facts);
   row.pairing = word_of(c.pairing);
   row.dtype = word_of(c.dtype);
   row.property = c.property;
@@ -46,7 +43,6 @@ int run(const ReplayOptions& options) {
   row.executed = r.finding.ran() ? 1 : 0;
   row.compared_cases = r.finding.compared > 0 ? 1 : 0;
   row.compared = r.finding.compared;
-  row.judged_on = judged_on(r.facts);
   row.declared = declared_words(r.facts, c.dtype);
   if (options.json) {
     fmt::print("{}\n", to_json_line(row));

@@ -5,7 +5,6 @@
 
 #include "base/whole_file.h"
 #include "reports/pages/render.h"
-#include "reports/pages/write_report.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

@@ -10,12 +10,10 @@
 #include "base/glob.h"
 #include "base/whole_file.h"
 #include "harness/worker/own_workers.h"
-#include "properties/observe/decay_curve.h"
-#include "properties/observe/position_curve.h"
+#include "properties/observe/curves.h"
 #include "properties/search/verify.h"
 #include "reports/numbers/answers.h"
 #include "reports/pages/render.h"
-#include "reports/pages/write_report.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/failure_text.h"
@@ -36,7 +34,6 @@ int combine(int verified, int benched) {
 }  // namespace
 
 int run(const RunOptions& options) {
-  go_on_unread();
   const std::filesystem::path folder = options.out;
   require_workloads(options.bench);
   require_kernels(options.bench);  // the baselines among them

@@ -3,9 +3,11 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/worker/worker_main.h"
+#include "reports/pages/certificate.h"
 #include "reports/record/record.h"
 #include "tools/command/options.h"
 
@@ -27,16 +29,23 @@ int run(const RunOptions& options);
 int list_configs(const ListOptions& options);
 void print_workloads(const WorkloadChoice& choice);
 
-/// The verb encodings: the section of its page about curves, and the files of --curves (CSV, and
-/// SVG for wide and narrow pages), in a folder that is made. Throws std::runtime_error without
-/// gnuplot.
-std::string curves_section();
+/// The verb encodings: docs/encodings.md as it was when this was built.
+std::string_view encodings_page();
+/// The files of --curves (CSV, and SVG for wide and narrow pages), in a folder that is made. Throws
+/// std::runtime_error without gnuplot.
 void write_curves(const std::string& folder);
 
 /// Verifies kernels and prints each one when it is judged. Every row goes to on_row at once. Both
 /// `verify` and `run` use it.
 int verify_and_print(const VerifyOptions& options,
                      const std::function<void(const report::VerdictRow&)>& on_row);
+
+/// The verb merge: the certificate rows of a file. Throws BadMerge if it has none, or a failure.
+std::vector<report::CertificatePart> parts_of(const report::Results& results,
+                                              const std::string& file);
+/// merge --missing: the rows of all shards in the folder; none if not all are whole, and then how
+/// to make the others is printed. Throws BadMerge if they are not of one run.
+std::vector<report::CertificatePart> parts_in_folder(const MergeOptions& options);
 
 /// The verb verify with --exhaustive.
 int run_exhaustive(const VerifyOptions& options);

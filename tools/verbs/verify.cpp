@@ -135,7 +135,7 @@ std::string where_time_went(const std::vector<VerdictRow>& rows) {
 
 void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, double seconds) {
   std::int64_t passed = 0, judged = 0, known = 0, set_aside = 0, planned = 0, executed = 0,
-               compared = 0, values = 0, by_host = 0, as_declared = 0, replaced = 0;
+               compared = 0, values = 0, by_host = 0, as_declared = 0;
   const VerdictRow* worst = nullptr;
   std::set<std::string> unwatched;
   for (const VerdictRow& row : rows) {
@@ -154,9 +154,8 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
     if (row.judged_on == by_host_launcher) ++by_host;
     if (!row.declared.empty()) ++as_declared;
     std::string beside = row.reason;
-    if (beside.ends_with(properties::were_replaced)) {  // the last that is said
+    if (beside.ends_with(were_replaced)) {  // the last that is said; a number of each row's own
       const std::size_t end = beside.rfind(';');
-      replaced += std::stoll(beside.substr(end == std::string::npos ? 0 : end + 1));
       beside.resize(end == std::string::npos ? 0 : end);
     }
     if (!beside.empty()) unwatched.insert(beside);
@@ -178,7 +177,6 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
                     "data type needs",
                     as_declared));
   lines.insert(lines.end(), unwatched.begin(), unwatched.end());
-  if (replaced > 0) lines.push_back(fmt::format("{}{}", replaced, properties::were_replaced));
   lines.push_back(fmt::format("cases: planned {}, executed {}, compared {}; values compared {}",
                               planned, executed, compared, values));
   lines.push_back(fmt::format("seed {}, {:.1f} s{}", seed, seconds, where_time_went(rows)));

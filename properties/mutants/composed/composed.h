@@ -19,20 +19,6 @@ namespace ropewalk::mutants {
 /// 2, standard level 3, and full every level.
 using Level = int;
 
-/// An error, and the conditions that must hold for it to show.
-struct FaultWords {
-  std::string_view word;
-  std::vector<std::string_view> needs;
-  std::string_view story;   ///< what the kernel does, in words
-  std::string_view source;  ///< where an error of this class shipped; may be empty
-};
-
-/// What a correct kernel may refuse, in words.
-struct RefusalWords {
-  std::string_view word, story;
-  std::uint32_t flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
-};
-
 /// A fault in a region, which is an intersection of conditions.
 struct Member {
   std::string_view fault;
@@ -70,20 +56,13 @@ std::string control_of(const Form& form);
 /// NULL: no kernel of the table has this name.
 const Composed* composed_named(std::string_view kernel);
 
-/// Each of these throws std::logic_error for a word that is not in the table.
-const FaultWords& fault_named(std::string_view word);
-const RefusalWords& refusal_named(std::string_view word);
-
 /// The conditions that must meet for a member's error to show: those of the fault, then the
-/// regions. Their number is the member's strength.
+/// regions. Their number is the member's strength. Throws std::logic_error for an unknown fault.
 std::vector<std::string_view> conditions_of(const Member& member);
 
 /// The level at which a member must die. That of a mutant is the least of its members. A control
 /// has level 0.
 Level level_of(const Member& member);
 Level level_of(const Composed& kernel);
-
-/// What the kernel does, in at most 159 characters.
-std::string summary_of(const Composed& kernel);
 
 }  // namespace ropewalk::mutants

@@ -19,9 +19,9 @@ struct Row {
   Member member;
 };
 
-// Two conditions must meet.
-const std::vector<Row>& pairs() {
+const std::vector<Row>& rows_of_one() {
   static const std::vector<Row> rows = {
+      // Two conditions must meet.
       {table, {"window_at_start", {"from_64_tokens"}}},
       {exact, {"window_at_start", {"above_17_heads"}}},
       {f16, {"window_at_start", {"transposed"}}},
@@ -104,13 +104,7 @@ const std::vector<Row>& pairs() {
       {any_types, {"copied_in_first_type", {"above_17_heads"}}},
       {any_types, {"table_of_usual_type", {"from_64_tokens"}}},
       {any_types, {"table_of_usual_type", {"second_tensor"}}},
-  };
-  return rows;
-}
-
-// Three or more must meet.
-const std::vector<Row>& triples() {
-  static const std::vector<Row> rows = {
+      // Three or more must meet.
       {table, {"window_at_start", {"from_64_tokens", "transposed"}}},
       {table, {"tail_not_copied", {"from_64_tokens"}}},
       {table, {"tail_not_copied", {"above_12_mib"}}},
@@ -152,6 +146,14 @@ struct Union {
   std::vector<Member> members;
 };
 
+// Members with one region for all of these faults.
+std::vector<Member> each_in(std::string_view region,
+                            std::initializer_list<std::string_view> faults) {
+  std::vector<Member> out;
+  for (const std::string_view fault : faults) out.push_back({fault, {region}});
+  return out;
+}
+
 // Kernels with ten errors each. None may hide another.
 const std::vector<Union>& unions() {
   static const std::vector<Union> list = {
@@ -179,54 +181,25 @@ const std::vector<Union>& unions() {
         {"pairs_adjacent", {"from_36_heads"}},
         {"copied_rotated", {"above_17_heads"}},
         {"last_rows_left", {"from_36_heads"}}}},
-      {"backward",
-       table,
-       {{"window_at_start", {"transposed"}},
-        {"head_stride_packed", {"transposed"}},
-        {"equal_steps_assumed", {"transposed"}},
-        {"i64_as_i32", {"transposed"}},
-        {"rows_by_position", {"transposed"}},
-        {"first_sin_for_all", {"transposed"}},
-        {"scale_positive", {"transposed"}},
-        {"copied_rotated", {"transposed"}},
-        {"read_after_write", {"transposed"}},
-        {"last_pairs_left", {"transposed"}}}},
-      {"second_tensor",
-       exact,
-       {{"window_at_start", {"second_tensor"}},
-        {"head_stride_packed", {"second_tensor"}},
-        {"position_stride_ignored", {"second_tensor"}},
-        {"equal_steps_assumed", {"second_tensor"}},
-        {"i64_as_i32", {"second_tensor"}},
-        {"negative_clamped", {"second_tensor"}},
-        {"scale_ignored", {"second_tensor"}},
-        {"always_forward", {"second_tensor"}},
-        {"pairs_adjacent", {"second_tensor"}},
-        {"last_rows_left", {"second_tensor"}}}},
-      {"large_tensors",
-       table,
-       {{"window_at_start", {"above_256_kib"}},
-        {"in_like_out", {"above_256_kib"}},
-        {"position_stride_ignored", {"above_256_kib"}},
-        {"rows_by_position", {"above_256_kib"}},
-        {"first_table_for_all", {"above_256_kib"}},
-        {"table_stride_ignored", {"above_256_kib"}},
-        {"scale_in_f16", {"above_256_kib"}},
-        {"always_forward", {"above_256_kib"}},
-        {"copied_rotated", {"above_256_kib"}},
-        {"pairs_adjacent", {"above_256_kib"}}}},
-      {"in_place",
-       bf16,
-       {{"window_at_start", {"in_place"}},
-        {"head_stride_packed", {"in_place"}},
-        {"position_stride_ignored", {"in_place"}},
-        {"i64_as_i32", {"in_place"}},
-        {"rows_by_position", {"in_place"}},
-        {"first_table_for_all", {"in_place"}},
-        {"scale_twice", {"in_place"}},
-        {"always_forward", {"in_place"}},
-        {"copied_rotated", {"in_place"}},
-        {"last_pairs_left", {"in_place"}}}},
+      {"backward", table,
+       each_in("transposed",
+               {"window_at_start", "head_stride_packed", "equal_steps_assumed", "i64_as_i32",
+                "rows_by_position", "first_sin_for_all", "scale_positive", "copied_rotated",
+                "read_after_write", "last_pairs_left"})},
+      {"second_tensor", exact,
+       each_in("second_tensor",
+               {"window_at_start", "head_stride_packed", "position_stride_ignored",
+                "equal_steps_assumed", "i64_as_i32", "negative_clamped", "scale_ignored",
+                "always_forward", "pairs_adjacent", "last_rows_left"})},
+      {"large_tensors", table,
+       each_in("above_256_kib",
+               {"window_at_start", "in_like_out", "position_stride_ignored", "rows_by_position",
+                "first_table_for_all", "table_stride_ignored", "scale_in_f16", "always_forward",
+                "copied_rotated", "pairs_adjacent"})},
+      {"in_place", bf16,
+       each_in("in_place", {"window_at_start", "head_stride_packed", "position_stride_ignored",
+                            "i64_as_i32", "rows_by_position", "first_table_for_all", "scale_twice",
+                            "always_forward", "copied_rotated", "last_pairs_left"})},
       {"mixed",
        table,
        {{"window_at_start", {"by_token"}},
@@ -298,8 +271,7 @@ std::vector<Composed> all_kernels() {
   std::vector<Composed> out;
   for (const Form& form : {table, f64, f16, bf16, exact, any_types})
     out.push_back({control_of(form), form, {}, ""});
-  for (const std::vector<Row>* rows : {&pairs(), &triples()})
-    for (const Row& row : *rows) out.push_back({name_of(row), row.form, {row.member}, ""});
+  for (const Row& row : rows_of_one()) out.push_back({name_of(row), row.form, {row.member}, ""});
   for (const Union& u : unions())
     out.push_back({joined({"mutant_ten", u.word, u.form.suffix}), u.form, u.members, ""});
   for (const Twin& t : twins()) {
@@ -330,12 +302,6 @@ const Composed* composed_named(std::string_view kernel) {
   return found == list.end() ? nullptr : &*found;
 }
 
-std::vector<std::string_view> conditions_of(const Member& member) {
-  std::vector<std::string_view> out = fault_named(member.fault).needs;
-  out.insert(out.end(), member.regions.begin(), member.regions.end());
-  return out;
-}
-
 Level level_of(const Member& member) {
   const auto words = conditions_of(member);
   Level level = static_cast<Level>(words.size());
@@ -350,21 +316,6 @@ Level level_of(const Composed& kernel) {
   Level least = level_of(kernel.members.front());
   for (const Member& member : kernel.members) least = std::min(least, level_of(member));
   return least;
-}
-
-std::string summary_of(const Composed& kernel) {
-  constexpr std::size_t longest = 159;
-  std::string out;
-  if (!kernel.refusal.empty()) out = std::string(refusal_named(kernel.refusal).story);
-  for (const Member& member : kernel.members) {
-    if (!out.empty()) out += "; ";
-    if (kernel.members.size() == 1) out += fault_named(member.fault).story;
-    if (kernel.members.size() > 1) out += member.fault;
-    for (const std::string_view region : member.regions)
-      out += (&region == &member.regions.front() ? " where " : ", ") + std::string(region);
-  }
-  if (out.empty()) out = "the frame of the composed mutants, without an error";
-  return out.substr(0, longest);
 }
 
 }  // namespace ropewalk::mutants

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t most_kernels = 160;
 
 struct Part {
-  Misread misread;
+  const Fault* fault;
   std::vector<Holds> regions;
 };
 
@@ -25,8 +25,8 @@ struct Part {
 struct Kernel {
   Form form;
   std::vector<Part> parts;
-  Accepts accepts = nullptr;
-  std::string summary, source;
+  const Refusal* refusal = nullptr;
+  std::string summary;
 };
 
 std::array<Kernel, most_kernels>& kernels() {
@@ -34,14 +34,26 @@ std::array<Kernel, most_kernels>& kernels() {
   return list;
 }
 
-Kernel kernel_of(const Composed& row) {
-  Kernel kernel;
-  kernel.form = row.form;
-  kernel.summary = summary_of(row);
-  if (row.members.size() == 1) kernel.source = fault_named(row.members[0].fault).source;
-  if (!row.refusal.empty()) kernel.accepts = accepts_of(row.refusal);
+// What a kernel does, in at most 159 characters.
+std::string summary_of(const Composed& row) {
+  constexpr std::size_t longest = 159;
+  std::string out;
+  if (!row.refusal.empty()) out = std::string(refusal_named(row.refusal).story);
   for (const Member& member : row.members) {
-    Part part{misread_of(member.fault), {}};
+    if (!out.empty()) out += "; ";
+    out += row.members.size() == 1 ? fault_named(member.fault).story : member.fault;
+    for (const std::string_view region : member.regions)
+      out += (&region == &member.regions.front() ? " where " : ", ") + std::string(region);
+  }
+  if (out.empty()) out = "the frame of the composed mutants, without an error";
+  return out.substr(0, longest);
+}
+
+Kernel kernel_of(const Composed& row) {
+  Kernel kernel{row.form, {}, nullptr, summary_of(row)};
+  if (!row.refusal.empty()) kernel.refusal = &refusal_named(row.refusal);
+  for (const Member& member : row.members) {
+    Part part{&fault_named(member.fault), {}};
     for (const std::string_view region : member.regions) part.regions.push_back(holds_of(region));
     kernel.parts.push_back(part);
   }
@@ -55,7 +67,7 @@ std::int32_t apply(const Kernel& kernel, const rope_problem& p, const rope_opera
     for (const Part& part : kernel.parts)
       if (std::all_of(part.regions.begin(), part.regions.end(),
                       [&](Holds holds) { return holds(p, o, tensor); }))
-        part.misread(plan);
+        part.fault->misread(plan);
     execute(plan);
   }
   return ROPE_OK;
@@ -78,7 +90,8 @@ void add_entries(KernelInfo& info) {
     const std::int32_t answer =
         kernel.form.any_types ? supports_a_tensor(kernel.form.dtype, p, reason)
                               : supports_data(*p, angles, in_contract(kernel.form.dtype), reason);
-    if (answer != ROPE_OK || kernel.accepts == nullptr || kernel.accepts(*p)) return answer;
+    if (answer != ROPE_OK || kernel.refusal == nullptr || kernel.refusal->accepts(*p))
+      return answer;
     return refuse(reason, "outside this kernel's limits");
   };
   info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
@@ -97,9 +110,10 @@ std::deque<RegisteredKernel> register_all(std::index_sequence<rows...>) {
     KernelInfo info;
     info.name = table[i].name.c_str();
     info.summary = kernel.summary.c_str();
-    info.source = kernel.source.empty() ? nullptr : kernel.source.c_str();
+    if (kernel.parts.size() == 1 && *kernel.parts[0].fault->source != '\0')
+      info.source = kernel.parts[0].fault->source;
     info.angle_contract = kernel.form.contract;
-    if (!table[i].refusal.empty()) info.flags = refusal_named(table[i].refusal).flags;
+    if (kernel.refusal != nullptr) info.flags = kernel.refusal->flags;
     for (const Member& member : table[i].members)
       for (const std::string_view word : conditions_of(member))
         if (word == "at_once") info.flags |= ROPE_THREAD_SAFE;

@@ -1,23 +1,33 @@
 // What the words of the table mean in a kernel.
 #pragma once
+#include <cstdint>
 #include <string_view>
 
 #include "properties/mutants/composed/frame.h"
 
 namespace ropewalk::mutants {
 
-/// Changes a plan as a fault does. It changes nothing where the fault's conditions do not hold.
-using Misread = void (*)(Plan&);
+struct Fault {
+  std::string_view word;
+  std::string_view story;  ///< what the kernel does, in words
+  const char* source;      ///< where an error of this class shipped; may be empty
+  /// Changes a plan as a fault does. It changes nothing where the fault's conditions do not hold.
+  void (*misread)(Plan&);
+};
+
+/// What a correct kernel may refuse.
+struct Refusal {
+  std::string_view word, story;
+  std::uint32_t flags;  ///< of the kernel
+  bool (*accepts)(const rope_problem&);
+};
 
 /// Whether a region holds for one tensor of a call.
 using Holds = bool (*)(const rope_problem&, const rope_operands&, std::uint32_t tensor);
 
-/// Whether a correct kernel with this refusal accepts the problem.
-using Accepts = bool (*)(const rope_problem&);
-
 /// Each of these throws std::logic_error for a word without a meaning.
-Misread misread_of(std::string_view fault);
+const Fault& fault_named(std::string_view word);
+const Refusal& refusal_named(std::string_view word);
 Holds holds_of(std::string_view region);
-Accepts accepts_of(std::string_view refusal);
 
 }  // namespace ropewalk::mutants

@@ -126,7 +126,6 @@ TEST(Frameworks, AreTimedAndTellWhatACallDoes) {
     seen[row.kernel] += row.outcome + (contains(row.line, R"("threads":2)") ? " 2 " : " 1 ");
     const bool is_framework = contains(row.line, R"("judged_on":"framework: )");
     EXPECT_EQ(is_framework, row.kernel.starts_with("fw_")) << row.line;
-    EXPECT_EQ(contains(row.line, R"("context_switches":)"), is_framework) << row.line;
     if (row.kernel == "fw_allocates" && row.outcome == "MEASURED") {
       EXPECT_TRUE(contains(row.line, R"("heap_calls":2.0)")) << row.line;
     }
@@ -134,13 +133,6 @@ TEST(Frameworks, AreTimedAndTellWhatACallDoes) {
   EXPECT_EQ(seen["fw_pool"], "SKIPPED 1 MEASURED 2 ") << r.out;
   EXPECT_EQ(seen["fw_allocates"], "MEASURED 1 SKIPPED 2 ") << r.out;
   EXPECT_TRUE(contains(r.out, "framework: keeps threads; a call: 0 calls of malloc, ")) << r.out;
-}
-
-TEST(Frameworks, MayNotFinishTheirOutputsLater) {
-  const Result r = verify("--property linearity --kernel fw_later", "TEST_LATE=always ");
-  EXPECT_EQ(r.code, 1) << r.out;
-  EXPECT_TRUE(contains(r.out, "apply changed its outputs after it had returned")) << r.out;
-  EXPECT_EQ(verify("--property linearity --kernel fw_later").code, 0);
 }
 
 TEST(Frameworks, HideNothingBehindTheirThreads) {

@@ -1,5 +1,5 @@
-// Kernels for sentences_test: for each sentence of an explanation one of which it is true, and one
-// that looks alike. Positions are packed int32.
+// Kernels for causes_test, and for sentences_test: for each sentence of an explanation one of which
+// it is true, and one that looks alike. Positions are packed int32.
 #include <limits>
 #include <vector>
 
@@ -32,12 +32,6 @@ void right_then(const rope_problem& p, const Head<float>& head) {
 
 // ---- what outputs hold, and what is read beside the window
 
-const auto rightly = rotating<right_head>("s_right");
-const auto skips = rotating<[](const rope_problem& p, const Head<float>& head) {
-  rope_problem fewer = p;
-  fewer.rotary_dim -= 2;  // interleaved: the last pair is left out
-  right_head(fewer, head);
-}>("s_skips_last");
 const auto adds = rotating<[](const rope_problem& p, const Head<float>& head) {
   const float held = head.out[0];
   right_head(p, head);
@@ -61,12 +55,6 @@ const auto partner = rotating<[](const rope_problem& p, const Head<float>& head)
     head.out[far + i] = a * head.sin[i] + b * head.cos[i];
   }
 }>("s_far_partner");
-const RegisteredKernel not_copied{with("s_not_copied", [](auto* p, auto* o, void* state) {
-  rope_problem seen = *p;
-  seen.tensor[0].head_dim = p->rotary_dim;  // strides are as they were
-  return right(&seen, o, state);
-})};
-
 const RegisteredKernel head_0{with("s_head_0", [](auto* p, auto* o, void* state) {
   rope_problem seen = *p;
   seen.tensor[0].in_head_stride = 0;
@@ -93,10 +81,9 @@ void arranged(const rope_problem& p, const Head<float>& head) {
   }
   for (I e = 0; e < p.rotary_dim; ++e) head.out[e] = y[static_cast<std::size_t>(e)];
 }
-constexpr auto halves = Pairing::half_split, neighbours = Pairing::interleaved;
-const auto other = rotating<arranged<halves, halves>>("s_other_pairing");
-const auto permuted = rotating<arranged<neighbours, halves>>("s_writes_other");
-const auto given = rotating<arranged<halves, neighbours>>("s_reads_other");
+const auto permuted =
+    rotating<arranged<Pairing::interleaved, Pairing::half_split>>("s_writes_other");
+const auto given = rotating<arranged<Pairing::half_split, Pairing::interleaved>>("s_reads_other");
 
 // ---- rows of the table
 
@@ -188,30 +175,22 @@ std::int32_t from_f16(const rope_problem* p, const rope_operands* o, void*) {
 const RegisteredKernel as_bf16{f16_table("s_f16_as_bf16", from_f16<Bf16, false>)};
 const RegisteredKernel to_bf16{f16_table("s_f16_to_bf16", from_f16<F16, true>)};
 
-// ---- roundings of bf16 data
+// ---- a rounding of bf16 data
 
-template <bool table, bool products>
 void rounding(const rope_problem& p, const Head<Bf16>& head) {
   const I half = p.rotary_dim / 2;
-  const auto t = [](float v) { return table ? float{Bf16(v)} : v; };
-  const auto times = [](float a, float b) { return products ? float{Bf16(a * b)} : a * b; };
+  const auto in_bf16 = [](float v) { return float{Bf16(v)}; };
   for (I i = 0; i < half; ++i) {
     const PairIndex e = pair_index(p.pairing, i, half);
-    const float a{head.in[e.first]}, b{head.in[e.second]}, c = t(head.cos[i]), s = t(head.sin[i]);
-    head.out[e.first] = Bf16(times(a, c) - times(b, s));
-    head.out[e.second] = Bf16(times(a, s) + times(b, c));
+    const float a{head.in[e.first]}, b{head.in[e.second]};
+    const float c = in_bf16(head.cos[i]), s = in_bf16(head.sin[i]);
+    head.out[e.first] = Bf16(in_bf16(a * c) - in_bf16(b * s));
+    head.out[e.second] = Bf16(in_bf16(a * s) + in_bf16(b * c));
   }
 }
-void cutting(const rope_problem& p, const Head<Bf16>& head) {  // adds half an ulp, then rounds
-  rounding<false, false>(p, head);
-  for (I e = 0; e < p.rotary_dim; ++e) head.out[e] = Bf16(float{head.out[e]} * (1 + 0x1p-8F));
-}
-const RegisteredKernel in_products{table_kernel<Bf16, rounding<false, true>>("s_products")};
-const RegisteredKernel in_both{table_kernel<Bf16, rounding<true, true>>("s_table_and_products")};
-const RegisteredKernel in_table{table_kernel<Bf16, rounding<true, false>>("s_table_in_bf16")};
-const RegisteredKernel cut{table_kernel<Bf16, cutting>("s_cut")};
+const RegisteredKernel in_both{table_kernel<Bf16, rounding>("s_table_and_products")};
 
-// ---- rows that are left out, and strides of 0
+// ---- rows that are left out
 
 template <I (*row)(const rope_problem&, const Token&, I)>
 std::int32_t leaves_out(const rope_problem* p, const rope_operands* o, void*) {
@@ -235,16 +214,52 @@ const RegisteredKernel batch_tokens{
     with("s_batch_tokens", leaves_out<[](const rope_problem& p, const Token& t, I) {
            return t.batch * p.tokens + t.index;
          }>)};
-const RegisteredKernel packed{with("s_stride_0_packed", [](auto* p, auto* o, void* state) {
-  rope_problem seen = *p;
-  if (seen.tensor[0].in_head_stride == 0) seen.tensor[0].in_head_stride = seen.tensor[0].head_dim;
-  return right(&seen, o, state);
-})};
-const RegisteredKernel past{with("s_reads_past", [](auto* p, auto* o, void* state) {
-  volatile float unused = static_cast<const float*>(o->tensor[0].in)[1 << 20];
-  static_cast<void>(unused);
-  return right(p, o, state);
-})};
+
+// ---- for causes_test: a sign error that many properties find, and another error beside it
+
+void wrong_sign(const rope_problem& p, const Head<float>& head) {
+  const I half = p.rotary_dim / 2;
+  const auto scale = static_cast<float>(scale_of(p)), sign = static_cast<float>(sign_of(p));
+  for (I i = 0; i < half; ++i) {
+    const PairIndex at = pair_index(p.pairing, i, half);
+    const float a = head.in[at.first], b = head.in[at.second], sin = sign * head.sin[i];
+    head.out[at.first] = scale * (a * head.cos[i] - b * sin);
+    head.out[at.second] = scale * (b * head.cos[i] - a * sin);
+  }
+}
+
+// Sets the last element of a head to 0 where it is not rotated.
+std::int32_t two_errors(const rope_problem* p, const rope_operands* o, void*) {
+  for_each_token(*p, *o, [&](const Token& token) {
+    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) { wrong_sign(*p, head); });
+    for (std::uint32_t i = 0; i < p->tensor_count; ++i) {
+      const rope_tensor& s = p->tensor[i];
+      if (s.rotate == 0 || s.rotary_offset + p->rotary_dim == s.head_dim) continue;
+      for (std::int64_t h = 0; h < s.heads; ++h)
+        static_cast<float*>(
+            o->tensor[i].out)[token.batch * s.out_batch_stride + token.index * s.out_token_stride +
+                              h * s.out_head_stride + s.head_dim - 1] = 0;
+    }
+  });
+  return ROPE_OK;
+}
+
+// Writes zeros in the first call of a process.
+std::int32_t zeros_at_first(const rope_problem* p, const rope_operands* o, void* state) {
+  static bool called = false;
+  if (called) return right(p, o, state);
+  called = true;
+  for_each_token(*p, *o, [&](const Token& token) {
+    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
+      for (std::int64_t i = 0; i < p->rotary_dim; ++i) head.out[i] = 0;
+    });
+  });
+  return ROPE_OK;
+}
+
+const auto sign = rotating<wrong_sign>("causes_sign");
+const RegisteredKernel both{with("causes_two_errors", two_errors)};
+const RegisteredKernel first{with("causes_first_call", zeros_at_first)};
 
 }  // namespace
 }  // namespace ropewalk

@@ -18,7 +18,7 @@ class Sentences : public testing::Test {
   static WorkerOptions options() {
     WorkerOptions o;
     o.executable = ROPEWALK_EXECUTABLE;
-    o.plugins = {ROPEWALK_SENTENCES_PLUGIN};
+    o.plugins = {ROPEWALK_SENTENCES_PLUGIN, ROPEWALK_MUTANTS};
     return o;
   }
   /// What is said of a kernel that fails `small`, and `larger` too.
@@ -54,8 +54,9 @@ const std::string few = "positions=5 rotary_dim=4 q.head_dim=4 ";
 const struct {
   std::string sentence, true_of, untrue_of, larger, small = {};
 } sentences[] = {
-    {"leaves outputs unwritten", "s_skips_last", "s_reads_output", adjacent},
-    {"reads what its outputs held before the call", "s_reads_output", "s_skips_last", adjacent},
+    {"leaves outputs unwritten", "mutant_no_tail_table", "s_reads_output", adjacent},
+    {"reads what its outputs held before the call", "s_reads_output", "mutant_no_tail_table",
+     adjacent},
     {"makes NaN or infinity of finite inputs", "s_makes_nan", "s_zero_times_beside", window},
     {"elements outside the window, right if they hold numbers", "s_zero_times_beside",
      "s_makes_nan", window},
@@ -67,9 +68,10 @@ const struct {
     {"reads row r + 1 of the table, not r", "s_row_behind", "s_index", row},
     {"reads table row 4, position 5", "s_row_before", "s_index", one_pair},
     {"takes the index of a token for its position", "s_index", "s_row_before", row},
-    {"turns rightly, but writes the result as half_split", "s_writes_other", "s_other_pairing",
+    {"turns rightly, but writes the result as half_split", "s_writes_other",
+     "mutant_other_pairing_forgotten_table", adjacent},
+    {"pairs elements as half_split", "mutant_other_pairing_forgotten_table", "s_reads_other",
      adjacent},
-    {"pairs elements as half_split", "s_other_pairing", "s_reads_other", adjacent},
     {"reads its input as half_split", "s_reads_other", "s_writes_other", adjacent},
     {"takes 8 tokens for consecutive if their last position is 7 past the first", "s_block_of_8",
      "s_consecutive", drafts + " q.heads=4", drafts},
@@ -77,16 +79,20 @@ const struct {
      "tokens=5 rotary_dim=8 positions=1,90,60,70,80 q.heads=3 q.head_dim=8"},
     {"reads a table of f16 as one of bf16", "s_f16_as_bf16", "s_f16_to_bf16", wide_table},
     {"rounds cos and sin to bfloat16", "s_f16_to_bf16", "s_f16_as_bf16", wide_table},
-    {"rounds each product to bf16 before the sum", "s_products", "s_cut", narrow},
-    {"rounds cos, sin and each product to bf16", "s_table_and_products", "s_products", narrow},
-    {"rounds cos and sin to bf16", "s_table_in_bf16", "s_table_and_products", narrow},
-    {"error_bound = 5 would declare it", "s_products", "s_cut", narrow},
+    {"rounds each product to bf16 before the sum", "mutant_half_products_rounded_bf16_table",
+     "mutant_half_truncated_bf16_table", narrow},
+    {"rounds cos, sin and each product to bf16", "s_table_and_products",
+     "mutant_half_products_rounded_bf16_table", narrow},
+    {"rounds cos and sin to bf16", "mutant_half_table_rounded_bf16_table", "s_table_and_products",
+     narrow},
+    {"error_bound = 5 would declare it", "mutant_half_products_rounded_bf16_table",
+     "mutant_half_truncated_bf16_table", narrow},
     {"rows from 40 on of batch x heads", "s_batch_heads", "s_tokens_heads", few + "q.heads=41"},
     {"rows from 40 on of tokens x heads", "s_tokens_heads", "s_batch_heads", few + "q.heads=41"},
     {"rows from 40 on of batch x tokens", "s_batch_tokens", "s_tokens_heads",
      "tokens=41 rotary_dim=4 positions=from:3:1 q.head_dim=4"},
-    {"walks the heads of q.in, whose stride is 0, as if packed", "s_stride_0_packed",
-     "s_reads_past", row + "q.in=40,8,0"},
+    {"walks the heads of q.in, whose stride is 0, as if packed",
+     "mutant_zero_stride_is_dense_table", "mutant_reads_past_input_table", row + "q.in=40,8,0"},
     {"right for the input of q[batch 0, token 0, head 0]", "s_head_0", "s_louder",
      "positions=5 q.heads=2"},
     {"the first element of pair 1 is that of pair 0", "s_first_twice", "s_louder",
@@ -94,9 +100,10 @@ const struct {
     {"only in the first call of a prepared state", "s_first_call", "s_wrong_if_ascending", rising},
     {"only in the first call of a prepared state", "s_first_call", "s_every_other", rising},
     {"only in the second call of a prepared state", "s_second_call", "s_stale_position", rising},
-    {"each call of this case, made alone, is right", "s_right", "s_not_copied", window},
-    {"only outside the rotated window", "s_not_copied", "s_skips_last",
-     window + "pairing=interleaved"},
+    {"each call of this case, made alone, is right", "control_scalar_table",
+     "mutant_untouched_never_written_table", window},
+    {"only outside the rotated window", "mutant_untouched_never_written_table",
+     "mutant_no_tail_table", window + "pairing=interleaved"},
 };
 
 TEST_F(Sentences, EachIsSaidWhereItIsTrueAndNotOfALookalike) {

@@ -46,8 +46,7 @@ TEST(Survival, AKernelKilledTwiceIsNotJudged) {
   EXPECT_TRUE(says(once, "PASS ", "s_killed")) << once.out;
 }
 
-// The limit follows from the bytes, which are those of 50 rows, until the kernel is known to be
-// slow.
+// The limit of a wide head allows for such work.
 TEST(Survival, WorkThatGrowsWithTheSquareOfAHeadIsNoHang) {
   const Result r = ropewalk(
       "replay 'kernel=s_takes_long property=agreement tokens=50 rotary_dim=512 q.head_dim=512 "

@@ -1,0 +1,81 @@
+// What is expected of kernels (docs/ledger.md). The ledger lists what each kernel offers and which
+// properties hold: it is committed, so a kernel that begins to refuse something fails a test
+// instead of being judged on less. Known failures let a CI job pass while it watches everything
+// else: they change only the exit code, and a kernel with one still fails and gets no speed.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/record/record.h"
+
+namespace ropewalk::harness {
+
+/// A property that holds in one cell of a kernel. An offered feature takes the place of a property,
+/// as "offers:NAME".
+struct LedgerKey {
+  std::string kernel, contract, pairing, dtype, property;
+  auto operator<=>(const LedgerKey&) const = default;  // NOLINT: clang-tidy 14 sees a null
+};
+using Ledger = std::set<LedgerKey>;
+
+/// The text of the property for an offered feature.
+std::string offered(const std::string& feature);
+/// Returns "plain,table,half_split,f32,norm". Messages name a key this way.
+std::string to_text(const LedgerKey& key);
+
+/// What a kernel is known to get wrong, until which day, and why.
+struct KnownFailure {
+  std::string kernel, property;  ///< globs
+  std::string until;             ///< the last day on which the line counts, YYYY-MM-DD
+  std::string reason;
+  std::int64_t line = 0;
+};
+
+struct Expectations {
+  Ledger ledger;
+  std::vector<KnownFailure> failures;
+};
+
+/// Reads a file of both kinds of lines, in which `#` begins a comment line:
+///   KERNEL CONTRACT PAIRINGS DTYPES PROPERTY...
+///   KERNEL PROPERTY YYYY-MM-DD reason
+/// `all` are the properties and features that exist, which a glob among the properties stands for;
+/// -PROPERTY takes away what the words before it say. Throws BadFile (file and line) for any other
+/// line, an impossible date, control characters, and a property that changes nothing.
+Expectations parse_expected(std::string_view text, const std::string& file,
+                            const std::set<std::string>& all = {});
+
+/// Writes the whole ledger, sorted.
+std::string to_text(const Ledger& ledger, const std::set<std::string>& all);
+
+/// Compares the rows of a run with known failures.
+class KnownFailures {
+ public:
+  KnownFailures() = default;  ///< no known failures
+  /// `today` is YYYY-MM-DD. Throws BadFile.
+  KnownFailures(std::string_view text, std::string file, std::string today);
+
+  /// Returns "until 2026-12-31: reason" of the first line that excuses this failure today, or an
+  /// empty text.
+  std::string excuse(const std::string& kernel, const std::string& property);
+  /// Marks the row (VerdictRow::known) if it is a known failure. Counts the row for remarks() in
+  /// any case.
+  void judge(report::VerdictRow& row);
+  /// Call after the run. Returns a remark for each line that has expired, is not needed, or matched
+  /// no row.
+  std::vector<std::string> remarks() const;
+
+ private:
+  struct Use {
+    KnownFailure known;
+    std::int64_t judged = 0, failed = 0;  ///< rows that the line matches
+  };
+  std::string file_, today_;
+  std::vector<Use> uses_;
+};
+
+}  // namespace ropewalk::harness

@@ -1,0 +1,369 @@
+// The search: drawn cases have every level that a kernel offers and no refusal, each line of the
+// corpus refutes its mutant and no correct kernel, several judges find what one finds, and a
+// failure is charged to the form that has the error.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "properties/array/factor_table.h"
+#include "properties/array/offered_features.h"
+#include "properties/search/draw.h"
+#include "properties/search/judges.h"
+#include "properties/search/run_property.h"
+#include "properties/search/verify.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
+namespace {
+
+WorkerOptions options() {
+  WorkerOptions o;
+  o.executable = ROPEWALK_EXECUTABLE;
+  o.plugins = {ROPEWALK_MUTANTS};
+  return o;
+}
+
+class InAWorker : public testing::Test {
+ protected:
+  Subject subject(const std::string& name) {
+    for (const KernelFacts& facts : worker_.kernels())
+      if (facts.name == name) return {worker_, oracle_, facts};
+    throw std::runtime_error("no kernel " + name);
+  }
+
+  Worker worker_{options()};
+  Oracle oracle_;
+};
+
+VerifyPlan plan_for(const std::vector<std::string>& kernels,
+                    const std::vector<std::string>& properties = {}) {
+  VerifyPlan plan;
+  plan.kernels = kernels;
+  plan.properties = properties;
+  plan.profile = Profile::smoke;
+  plan.shrink = false;  // the smallest case depends on the time
+  plan.dtypes = {Dtype::f32};
+  return plan;
+}
+
+void verify_alone(const VerifyPlan& plan, const std::function<void(const VerdictRow&)>& on_row) {
+  verify_with_judges(options(), plan, 1, on_row, [](const std::string&) {});
+}
+
+// ---- drawn cases
+
+class DrawnCases : public InAWorker {
+ protected:
+  static std::vector<std::string> texts(CaseDraws& draws, const char* property, int count) {
+    std::vector<std::string> out;
+    draws.begin(property_named(property));
+    for (int i = 0; i < count; ++i) {
+      const auto c = draws.next(static_cast<std::uint64_t>(i));
+      out.push_back(c ? to_text(*c) : "none");
+    }
+    return out;
+  }
+};
+
+TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
+  for (const char* kernel : {"plain", "phase"}) {
+    Subject of = subject(kernel);
+    const Offer offer = first_offer(of).value();
+    Asked asked(of, offer);
+    CaseDraws draws(asked, offer);
+    draws.begin(property_named("agreement"));
+    std::set<std::pair<std::size_t, int>> drawn;
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      const auto c = draws.next(i);
+      ASSERT_TRUE(c) << i;
+      // the first tensor, or the second where that is the one that turns
+      const TensorCase& t = c->tensors[c->tensors[0].rotate ? 0 : 1];
+      EXPECT_LE(c->batch * c->tokens * t.heads * t.head_dim, 4096);
+      for (std::size_t f = 0; f < factor_count; ++f) drawn.emplace(f, draws.last().of[f]);
+    }
+    EXPECT_EQ(draws.refused(), 0) << kernel;
+    for (std::size_t f = 0; f < factor_count; ++f)
+      for (const int level : draws.offered().of[f])
+        EXPECT_TRUE(drawn.contains({f, level}))
+            << factor_table()[f].name << " "
+            << factor_table()[f].levels[static_cast<std::size_t>(level)];
+  }
+}
+
+// A negative control: a level that the kernel refuses is taken for offered. It is learned, for one
+// property, and gives way to others.
+TEST_F(DrawnCases, LearnWhatIsRefusedWithinOneProperty) {
+  Subject of = subject("control_one_head_only_table");
+  const Offer offer = first_offer(of).value();
+  Asked asked(of, offer);
+  ASSERT_EQ(asked.levels.of[index_of(Factor::heads)], std::vector{0});
+  asked.levels.of[index_of(Factor::heads)].push_back(1);
+  CaseDraws draws(asked, offer);
+  const auto first = texts(draws, "norm", 100);
+  EXPECT_GT(draws.refused(), 0);
+  EXPECT_LT(draws.refused(), 100);
+  EXPECT_EQ(std::count(first.begin(), first.end(), "none"), 0);
+  texts(draws, "transpose", 20);
+  EXPECT_EQ(texts(draws, "norm", 100), first);
+  EXPECT_GT(draws.refused(), 0);
+  CaseDraws alone(asked, offer);
+  EXPECT_EQ(texts(alone, "norm", 100), first);
+}
+
+// Sequences are made after supports was asked, and a property changes what levels say.
+TEST_F(DrawnCases, AreValidForEachProperty) {
+  for (const char* kernel : {"plain", "phase"}) {
+    Subject of = subject(kernel);
+    const Offer offer = first_offer(of).value();
+    Asked asked(of, offer);
+    CaseDraws draws(asked, offer);
+    for (const Property* property : all_properties()) {
+      if (property->shape == nullptr && property->add_calls == nullptr) continue;
+      if (property->applies != nullptr && !property->applies(offer)) continue;
+      draws.begin(*property);
+      for (std::uint64_t i = 0; i < 300; ++i) {
+        const auto c = draws.next(i);
+        ASSERT_TRUE(c) << property->name;
+        EXPECT_NO_THROW(validate(*c)) << to_text(*c);
+      }
+      EXPECT_EQ(draws.refused(), 0) << property->name;
+    }
+  }
+}
+
+// A kernel that refuses its simplest levels gets no case, and no endless search for one.
+TEST_F(DrawnCases, EndWhereNothingIsTaken) {
+  Subject of = subject("plain");
+  Offer offer = first_offer(of).value();
+  Asked asked(of, offer);
+  asked.levels.base.contract = ROPE_CONTRACT_EXACT;  // plain reads tables
+  CaseDraws draws(asked, offer);
+  draws.begin(property_named("agreement"));
+  EXPECT_FALSE(draws.next(1));
+  EXPECT_LE(draws.refused(), 300);
+}
+
+// ---- the corpus
+
+struct CorpusLine {
+  std::string mutant, text;
+};
+
+std::vector<CorpusLine> lines() {
+  std::vector<CorpusLine> out;
+  std::ifstream file(ROPEWALK_CORPUS);
+  std::string mutant;
+  for (std::string line; std::getline(file, line);) {
+    const auto at = line.find("(mutant_");
+    if (line.starts_with('#') && at != std::string::npos)
+      mutant = line.substr(at + 1, line.find(')', at) - at - 1);
+    if (!line.empty() && !line.starts_with('#')) out.push_back({mutant, line});
+  }
+  return out;
+}
+
+class Corpus : public InAWorker {
+ protected:
+  // The findings of a line on a kernel, in both pairings.
+  std::vector<Finding> run(const std::string& kernel, const std::string& text) {
+    std::vector<Finding> out;
+    for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved}) {
+      Case c = case_from_text(text);
+      c.kernel = kernel;
+      c.pairing = pairing;
+      for (const KernelFacts& k : worker_.kernels())
+        if (k.name == kernel) c.contract = k.angle_contract;
+      try {
+        out.push_back(replay(worker_, oracle_, c).finding);
+      } catch (const BadCase&) {  // the contract has no such case
+      }
+    }
+    return out;
+  }
+};
+
+TEST_F(Corpus, IsTheFileAsItStands) {
+  const auto in_file = lines();
+  const auto built_in = regression_corpus();
+  ASSERT_GT(in_file.size(), 30u);
+  ASSERT_EQ(built_in.size(), in_file.size());
+  for (std::size_t i = 0; i < in_file.size(); ++i)
+    EXPECT_EQ(built_in[i], case_from_text(in_file[i].text)) << in_file[i].text;
+}
+
+TEST_F(Corpus, EachLineRefutesItsMutant) {
+  for (const CorpusLine& line : lines()) {
+    const auto findings = run(line.mutant, line.text);
+    EXPECT_TRUE(std::any_of(findings.begin(), findings.end(),
+                            [](const Finding& f) { return f.ran() && !f.holds(); }))
+        << line.mutant << ": " << line.text;
+  }
+}
+
+TEST_F(Corpus, EachLineComparesSomethingAndCorrectKernelsHold) {
+  for (const CorpusLine& line : lines()) {
+    bool ran = false;
+    for (const char* kernel : {"control_scalar_table", "control_scalar_exact"})
+      for (const Finding& f : run(kernel, line.text)) {
+        if (!f.ran()) continue;
+        ran = true;
+        EXPECT_TRUE(f.holds()) << kernel << " " << line.text << ": " << f.reason;
+      }
+    EXPECT_TRUE(ran) << line.text;
+  }
+}
+
+TEST_F(Corpus, IsRunFirstAndCounted) {
+  VerifyPlan plan = plan_for({"plain"}, {"power_of_two"});
+  plan.cases = 1;
+  verify_alone(plan, [](const VerdictRow& row) {
+    EXPECT_EQ(row.planned, 2) << "one generated case, one of the corpus";
+    EXPECT_EQ(row.executed, 2);
+    EXPECT_EQ(row.verdict, Verdict::pass) << row.reason;
+  });
+}
+
+// ---- several judges
+
+std::vector<std::string> rows_of(const VerifyPlan& plan, int judges) {
+  std::vector<std::string> rows;
+  verify_with_judges(
+      options(), plan, judges,
+      [&](VerdictRow row) {
+        row.seconds = 0;                                  // only this may differ,
+        if (row.property == "threads") row.compared = 0;  // and how many calls overlapped
+        rows.push_back(to_json_line(row));
+      },
+      [](const std::string&) {});
+  return rows;
+}
+
+const std::vector<std::string> few{"norm", "strides", "identity_at_zero"};
+
+TEST(Judges, FindTheSameInTheSameOrder) {
+  VerifyPlan plan = plan_for({"elementwise", "mutant_segfault", "mutant_other_pairing*",
+                              "mutant_whole*", "control_*_only_table"},
+                             few);
+  plan.cases = 4;
+  const auto alone = rows_of(plan, 1);
+  EXPECT_GT(alone.size(), 60u);
+  EXPECT_EQ(rows_of(plan, 2), alone) << "each takes a kernel";
+  EXPECT_EQ(rows_of(plan, 8), alone) << "all share one";
+}
+
+// One kernel is shared out among threads: the rows of its array, then its properties.
+TEST(Judges, ShareOutTheRowsOfOneKernel) {
+  for (const char* kernel : {"plain", "mutant_segfault", "mutant_cache_by_last_8_exact"}) {
+    VerifyPlan plan = plan_for(
+        {kernel}, {"clean_call", "agreement", "norm", "composition", "history", "threads"});
+    plan.cases = 4;
+    plan.array_cases = 24;
+    const auto alone = rows_of(plan, 1);
+    EXPECT_GE(alone.size(), 6u);
+    for (const int judges : {2, 8}) EXPECT_EQ(rows_of(plan, judges), alone) << kernel;
+  }
+}
+
+TEST(JudgeThreads, WorkAtTheSameTimeAndThrowTheFirstException) {
+  JudgeThreads threads(3);
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    std::barrier all(3);  // waits for ever unless each has its own thread
+    std::atomic<std::size_t> sum = 0;
+    threads.run([&](std::size_t i) {
+      all.arrive_and_wait();
+      sum += i;
+    });
+    EXPECT_EQ(sum, 3u);
+    const auto fail = [](std::size_t i) {
+      if (i == 1) throw std::out_of_range("1");
+      if (i == 2) throw std::length_error("2");
+    };
+    EXPECT_THROW(threads.run(fail), std::out_of_range);
+  }
+}
+
+TEST(Judges, APluginThatCannotBeLoadedIsThrown) {
+  WorkerOptions bad = options();
+  bad.plugins = {"/no/such/plugin.so"};
+  EXPECT_THROW(verify_with_judges(
+                   bad, plan_for({}), 2, [](const VerdictRow&) {}, [](const std::string&) {}),
+               WorkerError);
+}
+
+TEST(Judges, AnErrorWhileRowsAreTakenEndsAllJudges) {
+  VerifyPlan plan = plan_for({"plain", "dense"}, few);
+  int rows = 0;
+  EXPECT_THROW(verify_with_judges(
+                   options(), plan, 2,
+                   [&](const VerdictRow&) {
+                     if (++rows == 2) throw std::runtime_error("the disk is full");
+                   },
+                   [](const std::string&) {}),
+               std::runtime_error);
+  EXPECT_EQ(rows, 2);
+}
+
+// ---- who is charged
+
+using Charged = std::pair<std::string, Verdict>;
+class OnePairing : public testing::TestWithParam<Charged> {};
+
+// The kernel is correct in half_split and wrong in interleaved, and supports accepts both.
+TEST_P(OnePairing, FailsAlone) {
+  VerifyPlan plan = plan_for({GetParam().first});
+  plan.cases = 3;
+  bool other_fails = false, history_ran = false;
+  verify_alone(plan, [&](const VerdictRow& row) {
+    if (row.pairing == "interleaved") {
+      other_fails = other_fails || row.verdict == GetParam().second;
+      return;
+    }
+    EXPECT_FALSE(is_failure(row.verdict))
+        << row.property << " " << row.verdict << ": " << row.reason << " " << row.where;
+    history_ran = history_ran || (row.property == "history" && row.verdict == Verdict::pass);
+  });
+  EXPECT_TRUE(other_fails);
+  EXPECT_TRUE(history_ran);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, OnePairing,
+    testing::Values(Charged{"mutant_other_pairing_forgotten_table", Verdict::fail},
+                    Charged{"mutant_other_pairing_missing_table", Verdict::crash}),
+    [](const auto& charged) { return charged.param.first; });
+
+// Fails in the first call, and throws in each that is made to shrink and explain it.
+Finding fails_then_throws(Subject&, const Case&) {
+  static int calls = 0;
+  if (calls++ > 0) throw std::out_of_range("beyond");
+  Finding f;
+  f.margin = 7;
+  f.compared = 1;
+  return f;
+}
+
+TEST_F(InAWorker, AFailureStandsWhateverTheSearchForItsCauseThrows) {
+  Property property;
+  property.name = "agreement";
+  property.fixed_cases = [](const Offer& offer, Profile) { return std::vector<Case>{offer.base}; };
+  property.check = fails_then_throws;
+  Subject plain = subject("plain");
+  const Probe probe = probe_base(plain, Pairing::half_split, Dtype::f32);
+  const PropertyRun run =
+      run_property(plain, property, probe.offer.value(), Profile::smoke, {}, nullptr, nullptr);
+  ASSERT_TRUE(run.failing.has_value());
+  EXPECT_EQ(run.worst.margin, 7);
+  EXPECT_EQ(run.worst.diagnosis, "the search for a cause broke off: beyond");
+}
+
+}  // namespace
+}  // namespace ropewalk::properties

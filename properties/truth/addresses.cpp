@@ -1,0 +1,311 @@
+// Where inputs, rows of tensors and tables, and positions may lie.
+//
+// Shared inputs: several outputs may read the same input. Cases have an input stride of 0 along
+// heads, tokens or batch rows; one input for Q and K; one cos for both with a sin of K's own; Q and
+// K side by side in one buffer, each in place; and inputs in the buffer of their outputs, but out
+// of place, in any order.
+//
+// Bound: that of agreement for every pair. No other element may change.
+//
+// shared_inputs kills by itself: zero_stride, one_sin, fused_in_place, overlap_is_in_place
+// shared_inputs kills by itself: behind_other_is_in_place
+//
+// Far strides: rows may lie more than 2^31 elements apart, because offsets are 64-bit numbers. The
+// case's shift is the axis:
+// 0 to 2  Rows of tensors in another batch row, token or head. Three lie 2^30 + 64 elements from
+//         each other. So the third is 2^31 + 128 elements behind the first, which 32 bits with a
+//         sign cannot hold, in elements or in bytes.
+// 3       Table rows and positions, with the strides of the case. Table rows 2^31 + 64 elements
+//         apart, positions that far apart, and rows beyond 2^18 and 2^24 of a packed table.
+// 4 to 6  As 0 to 2, with rows 2^31 + 64 elements apart. The third is 2^32 + 128 elements behind
+//         the first, which 32 bits cannot hold at all.
+// The memory between them is never touched, and only the used rows of a table are made. So a case
+// takes addresses and hardly any memory. Without the addresses the case is SKIPPED.
+//
+// Bound: that of agreement. What is not rotated is copied bit for bit.
+//
+// far_strides kills by itself: offsets_in_32, byte_offsets_in_32, table_offset_in_32
+// far_strides kills by itself: position_offset_in_32, row_in_f32, unsigned_offsets_in_32_bits
+// far_strides kills by itself: tail_offset_in_32_bits, copied_offset_in_32_bits
+#include <algorithm>
+#include <vector>
+
+#include "harness/cases/data.h"
+#include "harness/cases/layouts.h"
+#include "properties/fixed_cases.h"
+#include "properties/property.h"
+#include "properties/two_runs.h"
+#include "properties/whole_output.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+// ---- shared_inputs
+
+void add_broadcasts(std::vector<Case>& cases, Case c, const Offer& offer) {
+  const auto add = [&](bool offered, std::int64_t Strides::*axis) {
+    if (!offered) return;
+    Case one = c;
+    broadcast_input(one, axis);
+    cases.push_back(one);
+    if (!offer.two_tensors || one.tensors.size() > 1) return;
+    one.tensors.push_back(one.tensors[0]);
+    one.tensors[0].in = {};  // Q as usual, K for all
+    cases.push_back(one);
+  };
+  add(offer.broadcast_heads, &Strides::head);
+  add(offer.broadcast_tokens, &Strides::token);
+  add(offer.broadcast_batch, &Strides::batch);
+}
+
+std::vector<Case> with_two_tensors(Case c, const Offer& offer) {
+  std::vector<Case> cases;
+  if (offer.shared_input) {
+    cases.push_back(c);
+    share_input(cases.back());
+  }
+  if (offer.fused_in_place) {
+    cases.push_back(c);
+    cases.back().tensors.resize(2, c.tensors[0]);
+    for (TensorCase& t : cases.back().tensors) t.in_place = true;
+    fuse(cases.back());
+  }
+  if (offer.own_tables && (offer.two_tensors || c.tensors.size() > 1)) {
+    cases.push_back(c);
+    cases.back().tensors.resize(2, c.tensors[0]);
+    cases.back().own_sin = true;
+  }
+  return cases;
+}
+
+// The output of every token or head behind its input.
+void add_alternating(std::vector<Case>& cases, Case c, const Offer& offer) {
+  if (!offer.out_of_place || !offer.any_alignment) return;
+  round_sizes(c, offer.form);
+  if (offer.two_tensors) c.tensors.resize(2, c.tensors[0]);
+  for (const auto alternate : {alternate_tokens, alternate_heads}) {
+    cases.push_back(c);
+    alternate(cases.back());
+  }
+}
+
+// Inputs and outputs of one to three tensors, packed in one buffer in every order of the first two:
+// adjacent or with gaps, with dims beside the window and without.
+void add_orders(std::vector<Case>& cases, const Offer& offer, std::uint64_t seed) {
+  if (!offer.out_of_place) return;
+  const auto draw = [&](std::int64_t below) {
+    return static_cast<std::int64_t>((seed = hash(seed, 0x0de)) %
+                                     static_cast<std::uint64_t>(below));
+  };
+  std::vector<std::size_t> order{0, 1};
+  if (offer.two_tensors || offer.base.tensors.size() > 1) order = {0, 1, 2, 3};
+  do {
+    Case c = with(draw(2) == 0 ? widened(offer.base, offer) : offer.base, offer,
+                  {.from = 5 + draw(3),
+                   .batch = 1 + draw(3),
+                   .tokens = 1 + draw(3),
+                   .heads = 1 + draw(3),
+                   .backward = draw(2) == 0,
+                   .scale = draw(2) == 0 ? 1.5 : 0});
+    c.seed = seed;
+    round_sizes(c, offer.form);
+    const std::int64_t room = draw(4);
+    if (offer.any_size) set_window(c, room, offer.window_offset ? draw(room + 1) : 0);
+    std::vector<std::size_t> all = order;
+    if (offer.three_tensors && draw(3) == 0) {
+      all.insert(all.begin() + draw(5), 4);
+      all.insert(all.begin() + draw(6), 5);
+    }
+    c.tensors.resize(all.size() / 2, c.tensors[0]);
+    if (offer.unrotated_tensor && all.size() > 2 && draw(4) == 0) c.tensors.back().rotate = false;
+    place_in_order(c, all, offer.any_alignment && draw(4) > 0 ? 1 : 64);
+    cases.push_back(c);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+std::vector<Case> fixed_cases_shared_inputs(const Offer& offer, Profile profile) {
+  std::vector<Case> cases;
+  for (const bool backwards : {false, true}) {
+    if (backwards && !offer.transpose) continue;
+    const Wish wish{.from = 5, .batch = 3, .tokens = 5, .heads = 3, .backward = backwards};
+    const Case c = with(offer.base, offer, wish);
+    for (const Case& width : {c, widened(c, offer)}) {
+      add_broadcasts(cases, width, offer);
+      for (const Case& two : with_two_tensors(width, offer)) cases.push_back(two);
+      add_alternating(cases, width, offer);
+    }
+  }
+  for (std::uint64_t round = 0; round < (profile == Profile::smoke ? 2 : 8); ++round)
+    add_orders(cases, offer, round);
+  return cases;
+}
+
+bool applies_shared_inputs(const Offer& offer) {
+  return !fixed_cases_shared_inputs(offer, Profile::smoke).empty();
+}
+
+const Registered shared_inputs({
+    .name = "shared_inputs",
+    .order = 290,
+    .claim = "an input or a cos that several outputs share serves each of them",
+    .judged_by_oracle = true,
+    .applies = applies_shared_inputs,
+    .needs = "broadcast or shared inputs",
+    .fixed_cases = fixed_cases_shared_inputs,
+    .check = check_whole_output,
+});
+
+// ---- far_strides
+
+constexpr std::int64_t rows_apart = (std::int64_t{1} << 30) + 64;
+constexpr std::int64_t entries_apart = (std::int64_t{1} << 31) + 64;
+constexpr std::int64_t axes = 4;
+
+// The case with packed positions, and with table rows for the used positions alone.
+Case near(Case c) {
+  c.position_batch_stride = c.position_token_stride = c.table_row_stride = contiguous;
+  c.table_spare_rows = 0;
+  if (c.contract == ROPE_CONTRACT_TABLE) c.rows_by = ROPE_ROW_BY_TOKEN;
+  return c;
+}
+
+// What the kernel is asked: the case's own problem, with rows of tensors moved apart.
+rope_problem far(const Case& c) {
+  rope_problem p = make_question(c).asked;
+  const std::int64_t axis = (c.shift % axes + axes) % axes;
+  const std::int64_t apart = c.shift < axes ? rows_apart : entries_apart;
+  for (rope_tensor& t : p.tensor) {
+    if (axis == 0) t.in_batch_stride = t.out_batch_stride = apart;
+    if (axis == 1) t.in_token_stride = t.out_token_stride = apart;
+    if (axis == 2) t.in_head_stride = t.out_head_stride = apart;
+  }
+  return p;
+}
+
+Finding check_far_strides(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(near(c), subject.oracle);
+  const rope_problem asked = far(c);
+  Execution e;
+  const Call first{protocol::step_supports | protocol::step_prepare | protocol::step_apply, 0,
+                   false};
+  const Call second{protocol::step_apply | protocol::step_release, 1, false};
+  perform_far(subject, problem, asked, first, e, e.outputs[0]);
+  if (e.result.kind == CallResult::Kind::ok)
+    perform_far(subject, problem, asked, second, e, e.outputs[1]);
+  return compare_whole_output(subject, problem, e);
+}
+
+bool has_far_positions(const Offer& offer) {
+  return offer.strided_positions && offer.tokens && !offer.base.positions_null;
+}
+bool has_far_rows(const Offer& offer) {
+  return offer.padded && (offer.batch || offer.tokens || offer.many_heads);
+}
+bool applies_far_strides(const Offer& offer) {
+  return has_far_rows(offer) || has_far_positions(offer) || offer.padded_table;
+}
+
+Case base_case(const Offer& offer, std::int64_t axis) {
+  Case c = with(offer.base, offer, {.from = 3});
+  c.shift = axis;
+  return c;
+}
+
+// The same rows twice as far apart, out of place where the kernel offers it, or in place.
+Case farther(Case c, const Offer& offer, bool in_place) {
+  c.shift += axes;
+  return with(c, offer, {.in_place = in_place});
+}
+
+// Other code paths: vectors, the backward pass, the second tensor.
+Case turned(const Case& c, const Offer& offer) {
+  return widened(with(c, offer, {.second = true, .backward = true}), offer);
+}
+
+// Heads have dims outside their window, and the second tensor is not rotated: both are copied.
+// Returns false if the kernel offers neither.
+bool copies(Case& c, const Offer& offer) {
+  const auto size = std::find_if(offer.sizes.begin(), offer.sizes.end(),
+                                 [](const HeadSize& s) { return s.rotary_dim < s.head_dim; });
+  const bool partial = offer.window_offset || size != offer.sizes.end();
+  if (offer.window_offset)
+    set_window(c, 64, 32);
+  else if (partial)
+    c = resized(c, *size);
+  if (offer.unrotated_tensor) {
+    c.tensors.resize(2, c.tensors[0]);
+    c.tensors[1].rotate = false;
+    c.tensors[1].rotary_offset = 0;
+  }
+  return partial || offer.unrotated_tensor;
+}
+
+void add_tensor_rows(std::vector<Case>& cases, const Offer& offer) {
+  constexpr Wish rows[] = {{.batch = 3, .in_place = false},
+                           {.tokens = 3, .in_place = true},
+                           {.heads = 3, .in_place = false}};
+  for (std::int64_t axis = 0; axis < 3 && offer.padded; ++axis) {
+    if (!(axis == 0 ? offer.batch : axis == 1 ? offer.tokens : offer.many_heads)) continue;
+    const Case c = with(base_case(offer, axis), offer, rows[axis]);
+    cases.push_back(c);
+    cases.push_back(turned(farther(c, offer, !c.tensors[0].in_place), offer));
+    Case copied = farther(c, offer, false);
+    if (copies(copied, offer)) cases.push_back(copied);
+  }
+}
+
+void add_table_rows(std::vector<Case>& cases, const Offer& offer) {
+  if (!offer.padded_table) return;
+  Case c = base_case(offer, 3);
+  c.position_from = 0;
+  c.tokens = 3;
+  c.table_row_stride = entries_apart;
+  cases.push_back(c);
+  cases.push_back(turned(with(c, offer, {.by_token = true}), offer));
+}
+
+// Tables of pairs alone, of up to 64 MiB in f32.
+void add_late_rows(std::vector<Case>& cases, const Offer& offer) {
+  if (offer.base.contract != ROPE_CONTRACT_TABLE || offer.base.rows_by == ROPE_ROW_BY_TOKEN) return;
+  Case c = with(base_case(offer, 3), offer, {.tokens = 3});
+  c.position_step = 1 << 23;
+  c.position_from = (1 << 18) + 1 + (offer.tokens ? 0 : 2 * c.position_step);
+  if (offer.any_size) c.rotary_dim = 2;
+  cases.push_back(c);
+}
+
+void add_positions(std::vector<Case>& cases, const Offer& offer) {
+  if (!has_far_positions(offer)) return;
+  Case c = with(base_case(offer, 3), offer, {.batch = 2, .tokens = 2});
+  c.position_rule = PositionRule::list;
+  c.positions = {3, 5, 2, 7};
+  c.positions.resize(static_cast<std::size_t>(c.batch * c.tokens));
+  c.position_token_stride = c.position_batch_stride = entries_apart;
+  ++c.position_batch_stride;
+  cases.push_back(c);
+  cases.push_back(turned(with(c, offer, {.i64 = true}), offer));
+}
+
+std::vector<Case> fixed_cases_far_strides(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  add_tensor_rows(cases, offer);
+  add_table_rows(cases, offer);
+  add_late_rows(cases, offer);
+  add_positions(cases, offer);
+  return cases;
+}
+
+const Registered far_strides({
+    .name = "far_strides",
+    .order = 310,
+    .claim = "rows of tensors and tables and positions may lie more than 2^31 elements apart",
+    .judged_by_oracle = true,
+    .applies = applies_far_strides,
+    .needs = "strides that leave gaps",
+    .fixed_cases = fixed_cases_far_strides,
+    .check = check_far_strides,
+});
+
+}  // namespace
+}  // namespace ropewalk::properties

@@ -1,0 +1,335 @@
+// What was timed, as data for the templates: leaderboards, heat maps and counted disturbances.
+#include "reports/pages/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+
+namespace ropewalk::report {
+namespace {
+
+/// An outcome has a symbol besides its colour.
+Mark mark_of_outcome(Outcome outcome) {
+  if (outcome == Outcome::faster) return {"good", "▲"};
+  if (outcome == Outcome::slower) return {"slow", "▼"};
+  if (outcome == Outcome::same) return {"none", "="};
+  if (outcome == Outcome::invalid) return {"bad", "✗"};
+  return {"none", "?"};
+}
+
+std::string interval_text(const Interval& interval) {
+  if (!std::isfinite(interval.high)) return "no interval";
+  return fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high));
+}
+
+/// The floor is infinite, i.e. unknown, without a null twin.
+std::string floor_text(double floor) {
+  return std::isfinite(floor) ? percent_text(100 * floor) : "not known";
+}
+
+void set_claim(const BoardEntry& entry, const Contest& contest, View& item) {
+  const bool compared = entry.is_compared();
+  item.set("is_compared", compared);
+  if (!compared) return;
+  const Mark mark = mark_of_outcome(entry.outcome);
+  item.set("claim_class", mark.css_class);
+  item.set("claim_symbol", mark.symbol);
+  item.set("claim_ratio", ratio_text(entry.claim->interval.ratio));
+  item.set("claim_interval", interval_text(entry.claim->interval));
+  item.set("is_of_launches", entry.claim->interval.is_of_launches);
+  item.set("claim_needs",
+           entry.outcome == Outcome::unresolved ? why_open(*entry.claim, *contest.group) : "");
+}
+
+/// For decode on a device: "3.12 us a call, 1.078 × floor_copy, 1.720 × floor".
+std::string call_text(const BoardEntry& entry) {
+  const TimingRow& row = *entry.row;
+  if (row.device.empty() || row.phase != word(WorkloadPhase::decode)) return "";
+  std::string text =
+      fmt::format("{} us a call", number_text(entry.ns * static_cast<double>(row.tokens) / 1000));
+  for (const auto& [ratio, name] :
+       {std::pair(entry.of_floor_copy, floor_copy_name), std::pair(entry.of_floor, floor_name)})
+    if (ratio > 0) text += fmt::format(", {} × {}", ratio_text(ratio), name);
+  return text;
+}
+
+View entry_view(const BoardEntry& entry, const Contest& contest) {
+  const TimingRow& row = *entry.row;
+  View item;
+  item.set("entry_kernel", ranked_name(row));
+  item.set("entry_pieces", pieces(clean_line(ranked_name(row))));
+  const std::string words = words_beside(row);
+  item.set("entry_summary", row.summary + (words.empty() ? "" : "; " + words));
+  item.set("entry_variant", row.variant);
+  item.set("is_ceiling", row.is_ceiling());
+  item.set("is_floor", row.is_floor());
+  item.set("is_baseline", row.role == Role::baseline);
+  item.set("is_twin", row.is_twin());
+  item.set("has_speed", entry.has_speed);
+  item.set("entry_class", !entry.has_speed     ? "broken"
+                          : row.is_reference() ? "ceiling"
+                          : row.is_twin()      ? "twin"
+                          : entry.rank == 0    ? "unranked"
+                                               : "ranked");
+  item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
+  item.set("entry_outcome", word(entry.outcome));
+  item.set("entry_reason", entry.reason);
+  set_claim(entry, contest, item);
+  if (!entry.has_speed) return item;
+  const auto percent_of_bar = [fastest_ns = contest.fastest_ns](double ns) {
+    return fmt::format("{:.2f}", 100 * fastest_ns / ns);
+  };
+  item.set("entry_ns", number_text(entry.ns));
+  item.set("entry_ns_min", number_text(entry.ns_min));
+  item.set("entry_ns_max", number_text(entry.ns_max));
+  item.set("has_spread", entry.launches.size() > 1 || row.ns_per_token.size() > 1);
+  const bool has_gb = entry.gb_per_s > 0 && !row.is_floor();
+  item.set("entry_gb", has_gb ? number_text(entry.gb_per_s) : "");
+  item.set("entry_call", call_text(entry));
+  item.set("entry_percent",
+           entry.percent_of_ceiling > 0 ? percent_text(entry.percent_of_ceiling) : "");
+  item.set("bar", percent_of_bar(entry.ns));
+  item.set("bar_low", percent_of_bar(entry.ns_max));
+  item.set("bar_high", percent_of_bar(entry.ns_min));
+  item.set("bar_spread", fmt::format("{:.2f}", 100 * contest.fastest_ns / entry.ns_min -
+                                                   100 * contest.fastest_ns / entry.ns_max));
+  return item;
+}
+
+/// Round how many sets of buffers the calls on a device went.
+std::string sets_text(const TimingRow& row) {
+  if (row.sets == 0) return "";
+  if (row.sets == 1)
+    return row.phase == word(WorkloadPhase::decode) ? ", one set of buffers (hot)"
+                                                    : ", one set of buffers";
+  return fmt::format(", {} sets of buffers (cold)", count_text(row.sets));
+}
+
+std::string threads_text(const TimingRow& row) {
+  return row.threads > 1 ? fmt::format(", {} threads", row.threads) : "";
+}
+
+/// For example "median of 5 launches of 40 rounds".
+std::string samples_text(const Contest& contest) {
+  std::size_t launches = 0, rounds = 0;
+  for (const BoardEntry& entry : contest.entries)
+    for (const TimingRow* row : entry.launches) {
+      launches = std::max(launches, entry.launches.size());
+      rounds = std::max(rounds, row->ns_per_token.size());
+    }
+  if (launches == 0) return "";
+  const auto count = [](std::size_t n, const std::string& what) {
+    const bool hisses = what.back() == 'h';  // launches
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : hisses ? "es" : "s");
+  };
+  const std::string of = count(rounds, "round");
+  return launches == 1 ? "median of " + of
+                       : fmt::format("median of {} of {}", count(launches, "launch"), of);
+}
+
+View contest_view(const Contest& contest, const std::string& board) {
+  const TimingRow& row = *contest.of;
+  View item;
+  item.set("board_name", board);
+  item.set("workload", row.workload + threads_text(row));
+  item.set("workload_source", row.source);
+  item.set("workload_size", fmt::format("{} token{}, {} moved in a call, working set {}",
+                                        count_text(row.tokens), row.tokens == 1 ? "" : "s",
+                                        bytes_text(row.bytes), bytes_text(row.working_set_bytes)) +
+                                sets_text(row));
+  View entries{View::type::list};
+  for (const BoardEntry& entry : contest.entries) entries << entry_view(entry, contest);
+  item.set("samples", samples_text(contest));
+  if (contest.group != nullptr) {
+    item.set("baseline", contest.group->baseline);
+    item.set("floor", floor_text(contest.group->noise_floor));
+    const std::int64_t block = contest.group->block;
+    item.set("block", block == 1 ? "of 1 round" : fmt::format("of {} rounds", count_text(block)));
+  }
+  item.set("entries", std::move(entries));
+  return item;
+}
+
+View boards(const Summary& summary) {
+  View out{View::type::list};
+  int number = 0;
+  for (const Board& board : summary.boards) {
+    View item;
+    item.set("board_id", fmt::format("board-{}", ++number));
+    item.set("board", board.name);
+    item.set("board_device", board.contests.front().of->device);
+    View contests{View::type::list};
+    for (const Contest& contest : board.contests) contests << contest_view(contest, board.name);
+    item.set("contests", std::move(contests));
+    out << std::move(item);
+  }
+  return out;
+}
+
+// ---- heat maps
+
+const char* heat_class(double percent) {
+  constexpr std::array<std::pair<double, const char*>, 4> steps = {
+      {{90, "h4"}, {75, "h3"}, {50, "h2"}, {25, "h1"}}};
+  for (const auto& [least, name] : steps)
+    if (percent >= least) return name;
+  return percent > 0 ? "h0" : "hx";
+}
+
+/// Kernels of a board in the order in which they first appear by rank.
+std::vector<std::string> columns_of(const Board& board) {
+  std::vector<std::string> names;
+  for (const Contest& contest : board.contests)
+    for (const BoardEntry& entry : contest.entries)
+      if (!entry.row->is_reference() && !entry.row->is_twin() &&
+          std::find(names.begin(), names.end(), entry.row->kernel) == names.end())
+        names.push_back(entry.row->kernel);
+  return names;
+}
+
+View heat_cell(const Contest& contest, const std::string& kernel) {
+  View cell;
+  const auto entry = std::find_if(contest.entries.begin(), contest.entries.end(),
+                                  [&kernel](const BoardEntry& each) {
+                                    return each.row->kernel == kernel && !each.row->is_reference();
+                                  });
+  const bool there = entry != contest.entries.end(), speed = there && entry->has_speed;
+  cell.set("heat_class", speed ? heat_class(entry->percent_of_ceiling) : "hx");
+  cell.set("heat_ns", speed   ? number_text(entry->ns)
+                      : there ? std::string(word(entry->outcome))
+                              : "–");
+  const bool percent = speed && entry->percent_of_ceiling > 0;
+  cell.set("heat_percent", percent ? percent_text(entry->percent_of_ceiling) : "");
+  return cell;
+}
+
+View heat_maps(const Summary& summary) {
+  View out{View::type::list};
+  for (const Board& board : summary.boards) {
+    const std::vector<std::string> columns = columns_of(board);
+    if (columns.empty()) continue;
+    View item, names{View::type::list}, lines{View::type::list};
+    for (const std::string& name : columns) {
+      View column;
+      column.set("heat_pieces", pieces(clean_line(name)));
+      column.set("heat_kernel", name);
+      names << std::move(column);
+    }
+    for (const Contest& contest : board.contests) {
+      View line, cells{View::type::list};
+      line.set("heat_workload", contest.of->workload + threads_text(*contest.of));
+      line.set("heat_size", bytes_text(contest.of->working_set_bytes));
+      for (const std::string& name : columns) cells << heat_cell(contest, name);
+      line.set("heat_cells", std::move(cells));
+      lines << std::move(line);
+    }
+    item.set("heat_board", board.name);
+    item.set("heat_columns", std::move(names));
+    item.set("heat_lines", std::move(lines));
+    out << std::move(item);
+  }
+  return out;
+}
+
+// ---- what disturbed the rounds
+
+struct Census {
+  std::int64_t rows = 0, rounds = 0, reverified = 0, switches = 0, faults = 0;
+  double steal_ms = 0, off_cpu = 0;
+  double spin_least = 0, spin_most = 0;  ///< 0: not probed
+};
+
+View census(const Results& results) {
+  std::map<std::int64_t, Census> launches;
+  std::set<std::tuple<std::int64_t, std::string, std::string, std::int64_t>> groups;
+  for (const TimingRow& row : results.timings) {
+    if (row.ns_per_token.empty()) continue;
+    Census& sum = launches[row.launch];
+    ++sum.rows;
+    sum.rounds += static_cast<std::int64_t>(row.ns_per_token.size());
+    sum.reverified += row.reverified;
+    sum.switches += row.involuntary_switches;
+    sum.faults += row.page_faults;
+    // Each row holds the steal time of its whole group, so it counts once a group.
+    if (groups.insert({row.launch, row.workload, row.board, row.threads}).second)
+      sum.steal_ms += row.steal_ms;
+    sum.off_cpu = std::max(sum.off_cpu, row.off_cpu_share);
+    for (const double spin : {row.spin_ns_before, row.spin_ns_after}) {
+      if (spin <= 0) continue;
+      sum.spin_least = sum.spin_least > 0 ? std::min(sum.spin_least, spin) : spin;
+      sum.spin_most = std::max(sum.spin_most, spin);
+    }
+  }
+  View out{View::type::list};
+  for (const auto& [launch, sum] : launches) {
+    View item;
+    item.set("launch", count_text(launch));
+    item.set("launch_cells", count_text(sum.rows));
+    item.set("launch_rounds", count_text(sum.rounds));
+    item.set("launch_reverified", count_text(sum.reverified));
+    item.set("launch_switches", count_text(sum.switches));
+    item.set("launch_faults", count_text(sum.faults));
+    item.set("launch_steal", number_text(sum.steal_ms));
+    item.set("launch_spin", sum.spin_most > 0 ? fmt::format("{} – {}", number_text(sum.spin_least),
+                                                            number_text(sum.spin_most))
+                                              : "");
+    item.set("launch_off_cpu", percent_text(100 * sum.off_cpu));
+    out << std::move(item);
+  }
+  return out;
+}
+
+bool anything_compared(const Summary& summary) {
+  const auto& groups = summary.claims.groups;
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const ClaimGroup& group) { return !group.baseline.empty(); });
+}
+
+}  // namespace
+
+SpeedsText speeds_text(const Summary& summary) {
+  if (summary.timings.empty()) return {};
+  if (!anything_compared(summary))
+    return {{"none", ""}, "", "measured without paired rounds, so no claim is made"};
+  const Claims& claims = summary.claims;
+  if (!claims.valid)
+    return {{"bad", "✗"}, "INVALID", claims.invalid_because + "; no claim is made"};
+  std::map<Outcome, std::int64_t> outcomes;
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests)
+      for (const BoardEntry& entry : contest.entries)
+        if (entry.is_compared() && !entry.row->is_twin()) ++outcomes[entry.outcome];
+  std::int64_t groups = 0, noisy = 0;
+  for (const ClaimGroup& group : claims.groups) {
+    if (group.baseline.empty()) continue;
+    ++groups;
+    if (!(group.noise_floor <= useful_floor)) ++noisy;
+  }
+  SpeedsText out{{"good", "✓"}, "valid", "noise floor " + floor_text(claims.noise_floor)};
+  if (noisy > 0) {
+    out.mark = {"slow", "?"};
+    out.word = "noisy";
+    out.rest += fmt::format(", above {} in {} of {} groups", percent_text(100 * useful_floor),
+                            count_text(noisy), count_text(groups));
+  }
+  for (const Outcome outcome :
+       {Outcome::faster, Outcome::slower, Outcome::same, Outcome::unresolved})
+    if (outcomes[outcome] > 0) out.rest += fmt::format(", {} {}", outcomes[outcome], outcome);
+  return out;
+}
+
+void add_speeds(const Results& results, const Summary& summary, View& view) {
+  view.set("boards", boards(summary));
+  view.set("heat_maps", heat_maps(summary));
+  view.set("census", census(results));
+  view.set("is_invalid", !summary.claims.valid);
+  view.set("invalid_because", summary.claims.invalid_because);
+}
+
+}  // namespace ropewalk::report
