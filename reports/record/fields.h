@@ -2,6 +2,7 @@
 // parts of one certificate agree follow from these lists.
 #pragma once
 #include <boost/preprocessor/seq/for_each.hpp>
+#include <boost/preprocessor/stringize.hpp>
 #include <boost/preprocessor/variadic/to_seq.hpp>
 #include <concepts>
 #include <type_traits>
@@ -10,7 +11,7 @@
 
 namespace ropewalk::report {
 
-#define ROPEWALK_VISIT_FIELD(r, row, field) visit(#field, row.field);
+#define ROPEWALK_VISIT_FIELD(r, row, field) visit(BOOST_PP_STRINGIZE(field), row.field);
 /// Defines `function(row, visit)`, which calls visit("NAME", row.NAME) for each of the names.
 #define ROPEWALK_FIELDS(function, Kind, ...)                                                \
   template <class Row, class Visit>                                                         \
@@ -28,12 +29,12 @@ ROPEWALK_FIELDS(each_field, VerdictRow, kernel, summary, plugin, angle_contract,
                 not_met)
 ROPEWALK_FIELDS(each_field, TimingRow, kernel, summary, workload, source, phase, board, outcome,
                 reason, known, tokens, bytes, working_set_bytes, ns_per_token, iterations,
-                ns_per_token_median, gb_per_s_median, role, launch, epoch_us, threads,
-                processors, variant, table_bytes, workspace_bytes, judged_on, heap_calls,
-                mapped_bytes, prepare_s, kept_bytes, slow_calls, slow_times, spin_ns_before,
-                spin_ns_after, involuntary_switches, page_faults, steal_ms, off_cpu_share,
-                reverified, context_switches, between_calls, device, sets, host_ns_per_token,
-                sm_mhz_before, sm_mhz_after, throttled)
+                ns_per_token_median, gb_per_s_median, role, launch, epoch_us, threads, processors,
+                variant, table_bytes, workspace_bytes, judged_on, heap_calls, mapped_bytes,
+                prepare_s, kept_bytes, slow_calls, slow_times, spin_ns_before, spin_ns_after,
+                involuntary_switches, page_faults, steal_ms, off_cpu_share, reverified,
+                context_switches, between_calls, device, sets, host_ns_per_token, sm_mhz_before,
+                sm_mhz_after, throttled)
 ROPEWALK_FIELDS(each_field, CurveRow, chart, series, note, dtype, x, y)
 /// The fields in which all parts of one certificate must agree.
 ROPEWALK_FIELDS(each_common_field, CertificateRow, version, kernel, plugin, angle_contract, pairing,
