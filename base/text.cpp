@@ -42,29 +42,6 @@ std::string html_code(std::string_view line) {
   return out + "</code>";
 }
 
-std::string escape_xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 /// A spreadsheet may skip blanks, quotes and unknown characters before a formula. It also reads the
 /// wide forms of = + - @ as the narrow ones.
 bool begins_a_formula(std::string_view line) {
@@ -138,7 +115,15 @@ std::string json_text(std::string_view text) {
 }
 
 std::string xml_text(std::string_view text) {
-  return escape_xml(clean_text(text));
+  constexpr std::string_view special = "&<>\"";
+  constexpr const char* escaped[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+  std::string out;
+  for (const char c : clean_text(text))
+    if (const std::size_t at = special.find(c); at == special.npos)
+      out += c;
+    else
+      out += escaped[at];
+  return out;
 }
 
 std::string number_text(double value) {

@@ -1,6 +1,5 @@
 #include "benchmarks/ceilings/ceilings.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -61,17 +60,6 @@ std::uint64_t sign_flips(Dtype dtype) {
   std::uint64_t out = 0;
   for (std::int64_t bit = bits - 1; bit < 64; bit += bits) out |= std::uint64_t{1} << bit;
   return out;
-}
-
-std::size_t fastest_of(std::vector<std::vector<double>>& times_of_variants) {
-  std::vector<double> medians;
-  for (std::vector<double>& times : times_of_variants) {
-    const auto middle = times.begin() + std::ssize(times) / 2;
-    std::nth_element(times.begin(), middle, times.end());
-    medians.push_back(*middle);
-  }
-  return static_cast<std::size_t>(std::min_element(medians.begin(), medians.end()) -
-                                  medians.begin());
 }
 
 }  // namespace ropewalk::bench

@@ -23,7 +23,4 @@ std::vector<CeilingLoop> copy_loops();
 /// So it moves what a rotation moves, and repeating it does not drift.
 std::uint64_t sign_flips(Dtype dtype);
 
-/// The index of the smallest median. Reorders the times, of which each variant has an odd number.
-std::size_t fastest_of(std::vector<std::vector<double>>& times_of_variants);
-
 }  // namespace ropewalk::bench

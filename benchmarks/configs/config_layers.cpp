@@ -86,28 +86,6 @@ bool attends(const std::string& type) {
   return (says("attention") && !says("linear")) || says("hybrid") || type == "minimax_m3_sparse";
 }
 
-std::string words_of(Unrotated kind) {
-  const std::string full = "layers whose layer_types entry is 'full_attention'";
-  switch (kind) {
-    case Unrotated::none:
-      return "";
-    case Unrotated::flags:
-      return "layers whose no_rope_layers entry is 0; without that list, each "
-             "no_rope_layer_interval-th layer (4th if not stated)";
-    case Unrotated::full:
-      return full;
-    case Unrotated::full_if_sliding:
-      return full + " while sliding_window is a number";
-    case Unrotated::full_or_all:
-      return full + ", and all where sliding_window is null";
-    case Unrotated::null_parameters:
-      return "layers whose layer_types entry has null rope parameters";
-    case Unrotated::zero_theta:
-      return "layers whose layer_rope_theta entry is 0";
-  }
-  __builtin_unreachable();
-}
-
 /// Adds the layers that no key of the rope parameters names.
 void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>& places) {
   Names others;
@@ -143,7 +121,7 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
     const bool any = kind != Unrotated::full_if_sliding || !no_window;
     for (const std::string& type : types) plain.push_back(any && type == "full_attention");
   }
-  const RopePlace none{.layer = words_of(kind),
+  const RopePlace none{.layer = "without rotation",
                        .count = std::count(plain.begin(), plain.end(), true),
                        .rotated = false};
   if (!plain.empty() && places.size() == 1) places[0].count = std::ssize(plain) - none.count;

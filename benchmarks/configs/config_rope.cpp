@@ -8,7 +8,7 @@
 
 #include "base/text_file.h"
 #include "benchmarks/configs/config.h"
-#include "benchmarks/workloads/scaling.h"
+#include "benchmarks/workloads/workload_shape.h"
 
 namespace ropewalk::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include <numbers>
 
 #include "base/text_file.h"
-#include "benchmarks/workloads/scaling.h"
+#include "benchmarks/workloads/workload_shape.h"
 #include "kernels/api/types.h"
 #include "reference/frequencies.h"
 

@@ -41,13 +41,6 @@ Answer frequency(const Machine& m) {
                                                   m.spin.ns_a_step, m.spin.spread * 100));
 }
 
-Answer wide_vectors(const Machine& m) {
-  if (!m.scalar_after_512_bit) return answer(true, "no 512-bit vectors here");
-  return answer(*m.scalar_after_512_bit < 1.03,
-                fmt::format("scalar code right after them takes {:.2f} of its time",
-                            *m.scalar_after_512_bit));
-}
-
 Answer throttling(const Machine& m) {
   const std::int64_t count =
       m.files.number(std::string(cpus) + "cpu0/thermal_throttle/core_throttle_count");
@@ -187,9 +180,6 @@ constexpr Check checks[] = {
      "a chain of multiplications takes the same time at the same clock rate, so its spread "
      "is what the clock or a neighbour adds",
      "wait until the machine is quiet; repeat with more rounds", frequency},
-    {"wide_vectors", "512-bit code can lower the clock rate, which slows down the code timed next",
-     "compare only within a round: there each contestant follows each other equally often",
-     wide_vectors},
     {"throttling", "a core that was too hot ran slower for a while",
      "cool the machine, or measure less at once", throttling},
     {"sibling", "two threads of one core share its units and its L1 cache",

@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,6 @@ struct Machine {
   double load_average = 0;         ///< over the last minute
   std::map<int, double> cpu_busy;  ///< by processor: the share of 0.2 s that other processes used
   SpinProbe spin;
-  /// Time of scalar code after 512-bit code / its usual time.
-  std::optional<double> scalar_after_512_bit;
   TimerProbe timer;
   std::int64_t largest_workload_bytes = 0;
   std::string build_type, sanitizer;  ///< of this binary; sanitizer is empty if there is none

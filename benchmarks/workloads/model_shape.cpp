@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/fingerprint.h"
-#include "benchmarks/workloads/scaling.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 

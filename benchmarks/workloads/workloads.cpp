@@ -8,8 +8,6 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "benchmarks/workloads/scaling.h"
-#include "benchmarks/workloads/toml_text.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
@@ -28,7 +26,6 @@ const Keys model_keys = {"model",      "source",          "pairing",         "dt
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 
 constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
-constexpr std::size_t text_bytes_max = 1000;
 
 bool has(const Keys& keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -74,8 +71,6 @@ class TableEntry {
     const auto value = need(key).value_exact<std::string>();
     if (!value) fail(key, fmt::format("{} must be a string", key));
     if (value->empty()) fail(key, fmt::format("{} must not be empty", key));
-    if (value->size() > text_bytes_max)
-      fail(key, fmt::format("{} is longer than {} bytes", key, text_bytes_max));
     const auto control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
     if (std::any_of(value->begin(), value->end(), control))
       fail(key, fmt::format("{} contains a control character", key));
@@ -180,8 +175,7 @@ void refuse_foreign_keys(const TableEntry& entry, const FrequencyRule* rule) {
   for (const std::string_view key : scaling_keys()) {
     if (!entry.holds(key) || key == "scaling") continue;
     if (rule == nullptr) entry.fail(key, fmt::format("{} without scaling", key));
-    if (!has(keys_of(*rule), key))
-      entry.fail(key, fmt::format("{} is for {} alone", key, joined(rules_with(key))));
+    if (!has(keys_of(*rule), key)) entry.fail(key, fmt::format("{} has no {}", rule->name, key));
   }
 }
 
@@ -255,6 +249,28 @@ Workload read_workload(const TableEntry& entry) {
   if (const auto fault = shape_fault(w)) entry.fail(fault->key, fault->what);
   lay_out(w);
   return w;
+}
+
+/// Throws for a line longer than 4096 bytes: a key of a hundred thousand dots nests as deep, and
+/// toml++ would run out of stack. And for a byte outside ASCII that stands neither in a comment nor
+/// between the quotes of one line: toml++ 3.3 asks whether it is white space, and for most the
+/// question has no defined answer (its issues 190 and 295).
+void check_toml_text(std::string_view text, const std::string& file) {
+  constexpr std::size_t line_bytes_max = 4096;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte order mark
+  for_each_line(text, [&](std::string_view line, std::int64_t number) {
+    if (line.size() > line_bytes_max) throw BadFile(file, number, "a line longer than 4096 bytes");
+    char quote = '\0';
+    for (const char c : line) {
+      if (quote == '\0' && c == '#') break;
+      if (quote == '\0' && static_cast<unsigned char>(c) >= 0x80)
+        throw BadFile(file, number, "a character that is not ASCII, outside strings and comments");
+      if (c == quote)
+        quote = '\0';
+      else if (quote == '\0' && (c == '"' || c == '\''))
+        quote = c;
+    }
+  });
 }
 
 toml::table parse_toml(std::string_view text, const std::string& file) {

@@ -222,6 +222,10 @@ TEST(Workloads, NamesKeysAndSyntax) {
   std::string deep = "a";
   for (int i = 0; i < 100000; ++i) deep += ".a";
   expect_refused(deep + " = 1", "toy.toml:1: ", "longer than 4096");
+  for (const char* text : {"\xEF\xBB\xBF# é\n", "a = \"é\" # é\nb = ['é', \"#é\"]\n"})
+    EXPECT_EQ(message_of(text).find("not ASCII"), std::string::npos) << text;
+  for (const char* text : {"a = 1\né = 2", "a = 1\nb =é", "a = 1\nb = \"\"é", "a = \"b\nc = é"})
+    expect_refused(text, "toy.toml:2: ", "a character that is not ASCII");
   expect_refused(entry + "[" + deep + "]\n", "toy.toml:18: ", "longer than 4096");
   expect_refused(std::string("a\0b = 1", 7), "toy.toml:1: ", "");
   expect_refused("a = \"\xff\xfe\"\n", "toy.toml:1: ", "utf-8");
@@ -244,7 +248,8 @@ TEST(Workloads, FrequenciesMayBeScaled) {
   expect_refused(entry + "scaling_factor = 4\n", "toy.toml:18: ", "without scaling");
   expect_refused(entry + "scaling = \"spiral\"\n", "toy.toml:18: ", "llama3");
   expect_refused(entry + "scaling = \"linear\"\n", "toy.toml:1: ", "'scaling_factor' is missing");
-  expect_refused(entry + linear + "low_freq_factor = 1\n", "toy.toml:20: ", "llama3 alone");
+  expect_refused(entry + linear + "low_freq_factor = 1\n",
+                 "toy.toml:20: ", "linear has no low_freq_factor");
   expect_refused(entry + "scaling = \"linear\"\nscaling_factor = 0\n", "toy.toml:19: ", "1 to 1e9");
   expect_refused(phases + "scaling = \"linear\"\n" + model_b, "toy.toml:14: phase",
                  "unknown key 'scaling'");

@@ -209,14 +209,6 @@ void Certifier::compare(const Call& call, Outcome& out) {
   }
 }
 
-// The verdict on a call made again, without what died in it.
-std::optional<VerdictRow> Certifier::failure_in(const Call& call) {
-  Outcome out{plan_.identity, std::nullopt};
-  const CallResult result = runner_.run(call.positions.first, call.positions.count(), call.form);
-  if (result.kind == CallResult::Kind::ok) compare(call, out);
-  return out.failure;
-}
-
 // Looks for a shorter call that fails too: the position alone, then calls that lose positions in
 // front and behind it, half of what is left at a time. A kernel may be wrong at a position only
 // where a call crosses it, so the whole call stays if no shorter one fails.
@@ -227,9 +219,11 @@ VerdictRow Certifier::narrowed(const Call& call, VerdictRow failure) {
   const auto try_positions = [&](std::int64_t first, std::int64_t last) {
     Call shorter = part;
     shorter.positions = {first, last};
-    auto found = failure_in(shorter);
-    if (!found) return false;
-    failure = *std::move(found);
+    Outcome out{plan_.identity, std::nullopt};
+    const CallResult result = runner_.run(first, shorter.positions.count(), call.form);
+    if (result.kind == CallResult::Kind::ok) compare(shorter, out);  // a death is another failure
+    if (!out.failure) return false;
+    failure = *std::move(out.failure);
     part = shorter;
     return true;
   };

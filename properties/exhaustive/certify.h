@@ -66,7 +66,6 @@ class Certifier {
                   double relative_bound) const;
   SquaredLimit limit_below(double worst, double relative_bound) const;
   DoubleRotations::Row rotations_at(std::int64_t position, const harness::ChunkForm& form);
-  std::optional<report::VerdictRow> failure_in(const Call& call);
   report::VerdictRow narrowed(const Call& call, report::VerdictRow failure);
   report::VerdictRow died(Call call, harness::CallResult result);
   report::VerdictRow verdict_at(const Call& call) const;

@@ -75,22 +75,6 @@ void check_counts(const CertificatePart& part) {
                              range_text(row.first, row.last)));
 }
 
-template <class Line>
-void add_calls(const CertificateRow& c, Line&& line) {
-  line("calls",
-       fmt::format("{}, of {} to {} consecutive positions; the seed draws where each begins",
-                   c.calls, c.shortest_call, c.longest_call));
-  line("long calls", fmt::format("{}; {}", c.long_calls, c.division));
-  line("a call", fmt::format("{}, {} positions, out of place, one batch row, 3 heads", c.direction,
-                             c.position_dtype));
-  const auto sampled = [](std::int64_t positions) {
-    return positions > 0 ? fmt::format("{} positions", positions) : "refused by the kernel";
-  };
-  line("sampled, within the same bounds",
-       fmt::format("i64 positions: {}; backward: {}", sampled(c.sampled_i64),
-                   sampled(c.sampled_backward)));
-}
-
 std::string page_of(const CertificateRow& c) {
   std::string out = fmt::format("## {}, {}, {}\n\n", c.kernel, c.pairing, c.dtype);
   const auto line = [&](const char* what, const std::string& text) {
@@ -118,7 +102,18 @@ std::string page_of(const CertificateRow& c) {
   line("contract, data",
        fmt::format("{}, {}, rotary_dim {}, rope_theta {}, seed {}", c.angle_contract, c.dtype,
                    c.rotary_dim, c.rope_theta, c.seed));
-  add_calls(c, line);
+  line("calls",
+       fmt::format("{}, of {} to {} consecutive positions; the seed draws where each begins",
+                   c.calls, c.shortest_call, c.longest_call));
+  line("long calls", fmt::format("{}; {}", c.long_calls, c.division));
+  line("a call", fmt::format("{}, {} positions, out of place, one batch row, 3 heads", c.direction,
+                             c.position_dtype));
+  const auto sampled = [](std::int64_t positions) {
+    return positions > 0 ? fmt::format("{} positions", positions) : "refused by the kernel";
+  };
+  line("sampled, within the same bounds",
+       fmt::format("i64 positions: {}; backward: {}", sampled(c.sampled_i64),
+                   sampled(c.sampled_backward)));
   line("enumerated", c.enumerated);
   line("bounded", c.bounded);
   line("assumed", c.assumed);
