@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(benchmark 1.7 REQUIRED)
 find_package(Boost 1.74 REQUIRED CONFIG)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(rapidcheck REQUIRED)  # ships no version file
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(tomlplusplus 3.3 REQUIRED)

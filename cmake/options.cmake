@@ -29,7 +29,7 @@ endif()
 add_library(ropewalk_options INTERFACE)
 target_link_libraries(ropewalk_options INTERFACE ropewalk_warnings)
 target_include_directories(ropewalk_options INTERFACE ${PROJECT_SOURCE_DIR})
-# Macros may write down __FILE__: what is installed names no folder of the build.
+# RapidCheck's macros write down __FILE__: what is installed names no folder of the build.
 target_compile_options(ropewalk_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(ROPEWALK_SANITIZE)
   target_compile_options(ropewalk_options INTERFACE

@@ -97,6 +97,7 @@ set(fields "benchmarks/configs/(json_fields|released_configs_test).cpp")
 set(host "tools/host/worker_library")
 set(driver "device/(cuda_driver|device_health)")
 set(owners
+  "rapidcheck=properties/search/run_property.cpp"
   "boost/multiprecision=reference/(real.h|oracle.cpp|second_derivation.cpp|testing/second_form.h)"
   "boost/math/distributions=reports/numbers/ratio_interval.cpp"
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"

@@ -7,7 +7,6 @@
 #include <numbers>
 #include <random>
 
-#include "reference/decay.h"
 #include "reference/frequencies.h"
 
 namespace ropewalk {
@@ -77,12 +76,24 @@ double product(const Rounding& way, const Pairs& q, std::int64_t m, const Pairs&
 
 }  // namespace
 
+double mean_prefix_magnitude(Oracle& oracle, const std::vector<double>& inv_freq,
+                             std::int64_t distance) {
+  Rotation sum;
+  double total = 0;
+  for (const double frequency : inv_freq) {
+    const Rotation r = oracle.at(frequency, distance);
+    sum = {sum.re + r.re, sum.im + r.im};
+    total += std::hypot(static_cast<double>(sum.re), static_cast<double>(sum.im));
+  }
+  return total / static_cast<double>(inv_freq.size());
+}
+
 std::vector<NamedCurve> decay_bound_curves(Oracle& oracle) {
   constexpr std::int64_t each = 256, last = 65536;
   const std::vector<double> inv_freq = inverse_frequencies(base, rotary_dim);
   NamedCurve bound{"B(D)", {}, {}}, rises{"where it rises, up to 256 (some are marked)", {}, {}};
   for (std::int64_t d = 0; d <= last; d = d < each ? d + 1 : d * 102 / 100) {
-    const double b = mean_prefix_magnitude(prefix_sums(oracle, inv_freq, d));
+    const double b = mean_prefix_magnitude(oracle, inv_freq, d);
     if (d > 0 && d <= each && b > bound.y.back()) {
       rises.x.push_back(static_cast<double>(d));
       rises.y.push_back(b);

@@ -12,7 +12,12 @@ struct NamedCurve {
   std::vector<double> x, y;
 };
 
-/// RoFormer's decay bound B(D) = (1/n) sum_j |S_j| (its figure 2) at base 10000, for the distances
+/// RoFormer's decay bound B(D) = (1/n) sum_j |S_j| of S_j = sum_{i<j} e^(i D theta_i) at a distance
+/// (any sign, |D| <= 2^31). Each S_j is exact to about n * 2^-53.
+double mean_prefix_magnitude(Oracle& oracle, const std::vector<double>& inv_freq,
+                             std::int64_t distance);
+
+/// That bound (the paper's figure 2) at base 10000, for the distances
 /// 0 .. 256 and then in steps of 2 % to 65,536. The second curve has its rises up to 256: the
 /// points with B(D) > B(D - 1).
 std::vector<NamedCurve> decay_bound_curves(Oracle& oracle);

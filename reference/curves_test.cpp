@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
+#include <vector>
+
+#include "reference/frequencies.h"
 
 namespace ropewalk {
 namespace {
@@ -27,6 +31,47 @@ TEST(Curves, DecayBoundAndItsRises) {
   EXPECT_EQ(std::vector(curves[1].x.begin(), curves[1].x.begin() + 6),
             (std::vector<double>{19, 24, 25, 30, 31, 36}));
   EXPECT_EQ(at(curves[1], 100), at(curves[0], 100));
+}
+
+/// A frequency list, and the curve at any distance.
+struct Curve {
+  explicit Curve(std::int64_t rotary_dim) : inv_freq(inverse_frequencies(10000, rotary_dim)) {}
+  double mean(std::int64_t distance) { return mean_prefix_magnitude(oracle, inv_freq, distance); }
+  std::vector<double> inv_freq;
+  Oracle oracle;
+};
+
+TEST(Decay, MeansOverWindowsFall) {
+  Curve curve(128);
+  const double known[] = {20.775616, 12.802749, 8.851865, 6.297557, 5.019411, 4.662951};
+  std::int64_t begin = 1, end = 16;
+  double previous = curve.mean(0);
+  for (const double expected : known) {
+    double total = 0;
+    for (std::int64_t distance = begin; distance < end; ++distance) {
+      total += curve.mean(distance);
+    }
+    const double mean = total / static_cast<double>(end - begin);
+    EXPECT_NEAR(mean, expected, 1e-6) << "[" << begin << ", " << end << ")";
+    EXPECT_LT(mean, previous);
+    previous = mean;
+    begin = end;
+    end *= 4;
+  }
+}
+
+// |S_j| <= j, so no distance exceeds B(0). From six pairs on, all distances stay clearly below it.
+TEST(Decay, EveryDistanceIsBelowTheStart) {
+  for (const std::int64_t rotary_dim : {12, 14, 16, 24, 32, 64, 128, 256}) {
+    Curve curve(rotary_dim);
+    const double start = curve.mean(0);
+    EXPECT_EQ(start, static_cast<double>(rotary_dim + 2) / 4);
+    double largest = 0;
+    for (std::int64_t distance = 1; distance <= 4096; ++distance) {
+      largest = std::max(largest, curve.mean(distance));
+    }
+    EXPECT_LT(largest, 0.98 * start) << "rotary_dim " << rotary_dim;
+  }
 }
 
 TEST(Curves, RelativityByRounding) {

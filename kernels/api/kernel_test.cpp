@@ -317,42 +317,6 @@ TEST(ScaleOf, ZeroMeansOne) {
   EXPECT_EQ(scale_of(p), -0.5);
 }
 
-std::int32_t never(const rope_problem*, const char**) {
-  return ROPE_UNSUPPORTED;
-}
-std::int32_t nothing(const rope_problem*, const rope_operands*, void*) {
-  return ROPE_OK;
-}
-
-TEST(RegisteredKernel, FillsWhatTheContractWants) {
-  const std::size_t before = registered_kernels().size();
-  const RegisteredKernel small{{.name = "small", .supports = never, .apply = nothing}};
-  KernelInfo stated{.name = "full", .supports = never, .apply = nothing};
-  stated.cpu_features = "avx2,fma";
-  stated.angle_contract = ROPE_CONTRACT_EXACT;
-  stated.flags = ROPE_IN_PLACE | ROPE_THREAD_SAFE;
-  stated.error_bound = 3;
-  const RegisteredKernel full{stated};
-  auto& list = registered_kernels();
-  ASSERT_EQ(list.size(), before + 2);
-  const rope_kernel& a = *list[before];
-  EXPECT_EQ(a.struct_size, sizeof(rope_kernel));
-  EXPECT_EQ(a.abi_version, ROPE_ABI_VERSION);
-  EXPECT_STREQ(a.name, "small");
-  EXPECT_EQ(a.cpu_features, nullptr);
-  EXPECT_EQ(a.memory, ROPE_HOST);
-  EXPECT_EQ(a.angle_contract, ROPE_CONTRACT_TABLE);
-  EXPECT_EQ(a.flags, std::uint32_t{ROPE_IN_PLACE | ROPE_OUT_OF_PLACE});
-  EXPECT_EQ(a.supports, &never);
-  EXPECT_EQ(a.apply, &nothing);
-  const rope_kernel& b = *list[before + 1];
-  EXPECT_STREQ(b.cpu_features, "avx2,fma");
-  EXPECT_EQ(b.angle_contract, ROPE_CONTRACT_EXACT);
-  EXPECT_EQ(b.flags, std::uint32_t{ROPE_IN_PLACE | ROPE_THREAD_SAFE});
-  EXPECT_EQ(b.error_bound, 3);
-  list.resize(before);  // the storage of the kernels ends here
-}
-
 }  // namespace
 
 ROPEWALK_PLUGIN();

@@ -12,9 +12,7 @@
 
 #include "kernels/api/kernel.h"
 #include "kernels/common/integer_phase.h"
-#include "kernels/cuda/host_bodies.h"
-#include "kernels/cuda/host_launcher.h"
-#include "kernels/cuda/plan.h"
+#include "kernels/cuda/host_entries.h"
 
 namespace ropewalk::cuda {
 namespace {
@@ -163,14 +161,14 @@ bool TestCall::only_outputs_changed() const {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr DeviceSize small_device{.threads_of_block = 32, .most_blocks = 3, .threads_at_once = 64};
+constexpr DeviceSize tiny_device{.threads_of_block = 32, .most_blocks = 3, .threads_at_once = 64};
 
 // The launches of a call, by one of the three kernels.
 template <class Bodies>
 Launches launches(const TestCall& call) {
-  const PlanOptions options = Bodies::naive                 ? naive_options(small_device)
-                              : call.fractions() != nullptr ? phase_options(small_device)
-                                                            : table_options(small_device);
+  const PlanOptions options = Bodies::naive                 ? naive_options(tiny_device)
+                              : call.fractions() != nullptr ? phase_options(tiny_device)
+                                                            : table_options(tiny_device);
   return launches_of(call.problem(), call.operands(), options, call.fractions());
 }
 
@@ -360,7 +358,7 @@ TEST(Plan, CallsOfMixedTensorsHaveTwoLaunches) {
   EXPECT_EQ(launches<CudaBodies>(call).count, 1);
   rope_operands odd = call.operands();
   odd.tensor[1].in = static_cast<const std::byte*>(odd.tensor[1].in) + 4;
-  const Launches both = launches_of(call.problem(), odd, table_options(small_device), nullptr);
+  const Launches both = launches_of(call.problem(), odd, table_options(tiny_device), nullptr);
   ASSERT_EQ(both.count, 2);
   EXPECT_TRUE(both.launch[0].wide);
   EXPECT_FALSE(both.launch[1].wide);
@@ -375,10 +373,10 @@ TEST(Plan, IndicesHave64BitsWhereItemsNeedThem) {
     p.tokens = tokens;
     return launches_of(p, call.operands(), options, nullptr).launch[0].small_index;
   };
-  const PlanOptions naive = naive_options(small_device);  // 128 items a token
+  const PlanOptions naive = naive_options(tiny_device);  // 128 items a token
   EXPECT_TRUE(small((std::int64_t{1} << 24) - 1, naive));
   EXPECT_FALSE(small(std::int64_t{1} << 24, naive));
-  const PlanOptions table = table_options(small_device);
+  const PlanOptions table = table_options(tiny_device);
   EXPECT_TRUE(small(std::int64_t{1} << 27, table));
   EXPECT_FALSE(small(std::int64_t{1} << 28, table));
 }
@@ -393,7 +391,7 @@ TEST(Bodies, The64BitIndexReachesTheLastToken) {
   p.tokens = (std::int64_t{1} << 32) + 1;
   p.tensor[0].in_token_stride = p.tensor[0].out_token_stride = 0;  // no such tensor: one token
   p.position_token_stride = 0;
-  const Launches all = launches_of(p, call.operands(), naive_options(small_device), nullptr);
+  const Launches all = launches_of(p, call.operands(), naive_options(tiny_device), nullptr);
   ASSERT_EQ(all.count, 1);
   const Launch& launch = all.launch[0];
   ASSERT_FALSE(launch.small_index);

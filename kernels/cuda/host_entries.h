@@ -1,13 +1,81 @@
-// The entries of a kernel whose bodies the host launcher runs, in shuffled order.
+// The entries of a kernel whose bodies the host launcher runs, in shuffled order. The body of a
+// launch is chosen by its data type, pairing, width and index, as the table of functions in
+// cuda_kernels.cu does on a device.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
+#include "kernels/api/half.h"
 #include "kernels/common/turn_fractions.h"
-#include "kernels/cuda/host_bodies.h"
+#include "kernels/cuda/bodies.h"
 #include "kernels/cuda/host_launcher.h"
 #include "kernels/cuda/plan.h"
 
 namespace ropewalk::cuda {
+
+/// The bodies of a kernel. Each has one for all launches: `cuda`, `cuda_phase` and `cuda_naive`.
+struct CudaBodies {
+  using Angles = TableAngles;
+  static constexpr bool naive = false;
+};
+struct CudaPhaseBodies {
+  using Angles = PhaseAngles;
+  static constexpr bool naive = false;
+};
+struct CudaNaiveBodies {
+  using Angles = TableAngles;
+  static constexpr bool naive = true;
+};
+
+/// A body with all that is chosen: body(launch, lane, access).
+template <class S, class Angles, class Index>
+struct Body {
+  template <class Access>
+  constexpr void operator()(const Launch& launch, const Lane& lane, const Access& access) const {
+    rotate_items<S, Angles, Index>(launch, lane, access);
+  }
+};
+
+namespace detail {
+
+template <class Angles, class S, class Use>
+void with_index(const Launch& launch, Use& use) {
+  launch.small_index ? use(Body<S, Angles, std::uint32_t>{})
+                     : use(Body<S, Angles, std::uint64_t>{});
+}
+
+template <class Bodies, class Data, std::int32_t pairing, class Use>
+void with_width(const Launch& launch, Use& use) {
+  using Angles = typename Bodies::Angles;
+  using OneHead = std::conditional_t<std::is_same_v<Angles, TableAngles>, Short<Data, pairing>,
+                                     Wide<Data, pairing>>;
+  if constexpr (Bodies::naive)
+    with_index<Angles, Naive<Data, pairing>>(launch, use);
+  else if (!launch.wide)
+    with_index<Angles, General<Data, pairing>>(launch, use);
+  else
+    launch.one_head ? with_index<Angles, OneHead>(launch, use)
+                    : with_index<Angles, Wide<Data, pairing>>(launch, use);
+}
+
+template <class Bodies, class Data, class Use>
+void with_pairing(const Launch& launch, Use& use) {
+  launch.pairing == ROPE_HALF_SPLIT ? with_width<Bodies, Data, ROPE_HALF_SPLIT>(launch, use)
+                                    : with_width<Bodies, Data, ROPE_INTERLEAVED>(launch, use);
+}
+
+}  // namespace detail
+
+/// Calls use(body) once, with the body for this launch.
+template <class Bodies, class Use>
+void with_body(const Launch& launch, Use&& use) {
+  if (launch.data_type == ROPE_F32)
+    detail::with_pairing<Bodies, float>(launch, use);
+  else if (launch.data_type == ROPE_F16)
+    detail::with_pairing<Bodies, F16>(launch, use);
+  else
+    detail::with_pairing<Bodies, Bf16>(launch, use);
+}
 
 /// A device of the smallest size that goes through every loop of a body: a longer call has more
 /// items than lanes, and a shorter one has fewer heads in an item. Its blocks are small, so that

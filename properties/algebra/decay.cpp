@@ -19,7 +19,6 @@
 // Bound: the same sum is compared with the right-hand side. It comes within 1.01 of it at D = 1.
 //
 // Kills by itself: wrong_way
-#include "reference/decay.h"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@
 #include "harness/judge/judge.h"
 #include "properties/array/offered_features.h"
 #include "properties/fixed_cases.h"
-#include "reference/decay.h"
+#include "reference/curves.h"
 #include "reference/frequencies.h"
 
 namespace ropewalk::properties {
@@ -129,7 +129,7 @@ std::vector<CurveRow> decay_curves(OwnWorkers& workers, Oracle& oracle,
   const auto inv_freq = inverse_frequencies(curve_theta, curve_rotary_dim);
   for (const std::int64_t d : distances()) {
     reference.x.push_back(static_cast<double>(d));
-    reference.y.push_back(mean_prefix_magnitude(prefix_sums(oracle, inv_freq, d)));
+    reference.y.push_back(mean_prefix_magnitude(oracle, inv_freq, d));
   }
   std::vector<CurveRow> curves{reference};
   for (const KernelFacts& facts : kernels) {

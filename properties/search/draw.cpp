@@ -140,6 +140,13 @@ CoveringModel drawn_model(const ArrayModel& levels) {
 
 }  // namespace
 
+Wanted any_levels(std::uint64_t seed) {
+  Wanted wanted{{}, seed};
+  for (std::size_t f = 0; f < factor_count; ++f)
+    wanted.levels[f] = static_cast<std::int64_t>(hash(seed, f) % Wanted::count);
+  return wanted;
+}
+
 CaseDraws::CaseDraws(Asked& asked, const Offer& offer)
     : questions_(asked.questions),
       offer_(offer),
@@ -156,20 +163,20 @@ void CaseDraws::begin(const Property& property) {
 }
 
 // The factors are taken in an order of the seed: each should be the first to choose as often.
-std::optional<Levels> CaseDraws::completed(std::uint64_t seed) {
+std::optional<Levels> CaseDraws::completed(const Wanted& wanted) {
   constexpr std::int64_t most_conflicts = 100;
   const Lanes& lanes = row_.lanes();
   std::array<std::size_t, factor_count> order{};
   for (std::size_t f = 0; f < factor_count; ++f) order[f] = f;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return hash(seed, 0x0d, a) < hash(seed, 0x0d, b);
+    return hash(wanted.seed, 0x0d, a) < hash(wanted.seed, 0x0d, b);
   });
   const auto can_be = [&](int lane) { return (row_.open(word_with(lane)) & bit_of(lane)) != 0; };
   const auto choose = [&] {
     for (const std::size_t f : order) {
-      const std::size_t count = levels_.of[f].size();
-      for (std::size_t i = 0; i < count; ++i)
-        if (const int lane = lanes.first[f] + static_cast<int>((hash(seed, f) % count + i) % count);
+      const auto count = static_cast<std::int64_t>(levels_.of[f].size());
+      for (std::int64_t i = 0; i < count; ++i)
+        if (const int lane = lanes.first[f] + static_cast<int>((wanted.levels[f] + i) % count);
             can_be(lane))
           return lane;
     }
@@ -177,30 +184,30 @@ std::optional<Levels> CaseDraws::completed(std::uint64_t seed) {
   };
   // Choices that lead to conflict after conflict give way to any row.
   const bool found = row_.restart() && (row_.finish(choose, most_conflicts) ||
-                                        (row_.restart() && row_.finish_exactly(seed)));
+                                        (row_.restart() && row_.finish_exactly(wanted.seed)));
   if (!found) return {};
   return model_.levels_of(row_.row());
 }
 
-std::optional<Case> CaseDraws::next(std::uint64_t seed) {
+std::optional<Case> CaseDraws::next(const Wanted& wanted) {
   const auto shape = [&](Case& c) {
     c.property = property_->name;
-    c.shift = shift_of(seed);
+    c.shift = shift_of(wanted.seed);
     if (property_->shape != nullptr) property_->shape(c, offer_);
     round_sizes(c, offer_.form);
   };
   const AcceptedCases cases(questions_, model_, shape);
   while (tried_ <= most_refused) {
-    const std::optional<Levels> levels = completed(seed);
+    const std::optional<Levels> levels = completed(wanted);
     if (!levels) return {};
-    if (std::optional<Case> c = cases.of(*levels, seed)) {
+    if (std::optional<Case> c = cases.of(*levels, wanted.seed)) {
       if (property_->add_calls != nullptr) property_->add_calls(*c, offer_);
       last_ = *levels;
       return c;
     }
     ++tried_;
-    if (cases.fit(*levels, seed)) ++refused_;
-    const LevelTuple together = cases.refused_together(*levels, seed);
+    if (cases.fit(*levels, wanted.seed)) ++refused_;
+    const LevelTuple together = cases.refused_together(*levels, wanted.seed);
     if (together.empty() || died()) return {};
     row_.forbid(row_.lanes().of(together));
   }

@@ -1,5 +1,5 @@
-// Draws cases for a property: a level of each factor of the table (properties/array/factors.h), and
-// what the levels leave open.
+// Draws cases for a property. RapidCheck makes the integers: one for each factor of the table
+// (properties/array/factors.h), 0 being its first level, and a seed for what the levels leave open.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,6 +11,17 @@
 
 namespace ropewalk::properties {
 
+/// A level of each factor, counted among those that the kernel offers, and counted again from the
+/// first beyond the last.
+struct Wanted {
+  static constexpr std::int64_t count = 840;  ///< of values; each number of levels divides it
+  std::array<std::int64_t, factor_count> levels{};
+  std::uint64_t seed = 0;
+};
+
+/// Any levels, by a seed.
+Wanted any_levels(std::uint64_t seed);
+
 /// The cases of one pairing and data type of a kernel. Keeps references to its arguments.
 class CaseDraws {
  public:
@@ -21,10 +32,10 @@ class CaseDraws {
   /// Begins the cases of a property. What was refused to another is forgotten, so a run of this
   /// property alone draws the same cases.
   void begin(const Property& property);
-  /// A case that the kernel takes, of levels drawn by a seed, shaped for the property. A level that
-  /// does not fit the others gives way to the next that does. Empty: the kernel refuses too much,
-  /// or its supports has ended.
-  std::optional<harness::Case> next(std::uint64_t seed);
+  /// A case that the kernel takes, shaped for the property. A level that does not fit the others
+  /// gives way to the next that does. Empty: the kernel refuses too much, or its supports has
+  /// ended.
+  std::optional<harness::Case> next(const Wanted& wanted);
 
   /// How many rows the kernel has refused since begin().
   std::int64_t refused() const { return refused_; }
@@ -36,7 +47,7 @@ class CaseDraws {
   bool died() const { return questions_.died(); }
 
  private:
-  std::optional<Levels> completed(std::uint64_t seed);
+  std::optional<Levels> completed(const Wanted& wanted);
 
   harness::Questions& questions_;
   const harness::Offer& offer_;

@@ -1,11 +1,17 @@
+// The only file that includes RapidCheck, which makes integers (properties/search/draw.h).
+// Shrinking works on the case (properties/explain/shrink.h).
 #include "properties/search/run_property.h"
 
 #include <fmt/format.h>
+#include <rapidcheck.h>
+#include <rapidcheck/detail/TestListenerAdapter.h>
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
 #include <sstream>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/cases/data.h"
@@ -59,13 +65,13 @@ class Runner {
 
   /// A drawn case, or, where the kernel or the property cannot take it, another in its place.
   /// `most_declined`: so many of all cases may be such that the property cannot take them.
-  bool holds_one_of(CaseDraws& draws, std::uint64_t seed, std::int64_t most_declined) {
-    std::uint64_t now = seed;
+  bool holds_one_of(CaseDraws& draws, const Wanted& wanted, std::int64_t most_declined) {
+    Wanted now = wanted;
     while (const std::optional<Case> c = draws.next(now)) {
       const bool held = holds_as_it_is(*c);
       if (!refused_) return held;
       if (++declined_ > most_declined) break;
-      now = hash(seed, declined_);
+      now = any_levels(hash(wanted.seed, declined_));
     }
     run.gave_up = true;
     if (draws.died()) charge(draws.heard());
@@ -146,12 +152,41 @@ class Runner {
   Finding last_;
 };
 
+Wanted draw_levels() {
+  Wanted wanted;
+  // RapidCheck's size scales inRange. The size is fixed, so the whole range is used from the start.
+  for (std::int64_t& level : wanted.levels)
+    level = *rc::gen::resize(100, rc::gen::inRange<std::int64_t>(0, Wanted::count));
+  wanted.seed = *rc::gen::noShrink(rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>()));
+  return wanted;
+}
+
+constexpr std::int64_t most_declined = 10;  // for each case
+
+// RapidCheck keeps static state, so one thread at a time draws, and what is drawn is judged later.
+std::vector<Wanted> drawn_levels(const Property& property, const RunLimits& limits) {
+  static std::mutex alone;
+  const std::lock_guard lock(alone);
+  rc::detail::TestParams params;
+  params.seed = limits.seed;
+  params.maxSuccess = static_cast<int>(limits.cases);
+  params.disableShrinking = true;  // properties/explain/shrink.h does it, on the case
+  rc::detail::TestListenerAdapter silent;
+  std::vector<Wanted> drawn;
+  // With all five arguments, RapidCheck prints nothing and reads no RC_PARAMS.
+  const rc::detail::TestMetadata metadata{std::string(property.name), std::string(property.name)};
+  rc::detail::checkTestable([&] { drawn.push_back(draw_levels()); }, metadata, params, silent,
+                            std::unordered_map<std::string, rc::detail::Reproduce>{});
+  return drawn;
+}
+
 void run_drawn(Runner& runner, const Property& property, CaseDraws& draws,
                const RunLimits& limits) {
-  constexpr std::int64_t most_declined = 10;  // for each case
   draws.begin(property);
-  for (std::int64_t i = 0; i < limits.cases && !runner.failing() && !runner.run.gave_up; ++i)
-    runner.holds_one_of(draws, hash(limits.seed, i), most_declined * limits.cases);
+  for (const Wanted& wanted : drawn_levels(property, limits)) {
+    if (runner.failing() || runner.run.gave_up) break;
+    runner.holds_one_of(draws, wanted, most_declined * limits.cases);
+  }
   runner.run.refused = draws.refused();
 }
 

@@ -1,4 +1,4 @@
-// Runs one property on one kernel: its fixed cases, then drawn cases. Shrinks a case that
+// Runs one property on one kernel: its fixed cases, then RapidCheck's cases. Shrinks a case that
 // fails, also one of the covering array.
 #pragma once
 #include <cstdint>

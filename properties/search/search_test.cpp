@@ -67,7 +67,7 @@ class DrawnCases : public InAWorker {
     std::vector<std::string> out;
     draws.begin(property_named(property));
     for (int i = 0; i < count; ++i) {
-      const auto c = draws.next(static_cast<std::uint64_t>(i));
+      const auto c = draws.next(any_levels(static_cast<std::uint64_t>(i)));
       out.push_back(c ? to_text(*c) : "none");
     }
     return out;
@@ -83,7 +83,7 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
     draws.begin(property_named("agreement"));
     std::set<std::pair<std::size_t, int>> drawn;
     for (std::uint64_t i = 0; i < 2000; ++i) {
-      const auto c = draws.next(i);
+      const auto c = draws.next(any_levels(i));
       ASSERT_TRUE(c) << i;
       // the first tensor, or the second where that is the one that turns
       const TensorCase& t = c->tensors[c->tensors[0].rotate ? 0 : 1];
@@ -131,7 +131,7 @@ TEST_F(DrawnCases, AreValidForEachProperty) {
       if (property->applies != nullptr && !property->applies(offer)) continue;
       draws.begin(*property);
       for (std::uint64_t i = 0; i < 300; ++i) {
-        const auto c = draws.next(i);
+        const auto c = draws.next(any_levels(i));
         ASSERT_TRUE(c) << property->name;
         EXPECT_NO_THROW(validate(*c)) << to_text(*c);
       }
@@ -148,7 +148,7 @@ TEST_F(DrawnCases, EndWhereNothingIsTaken) {
   asked.levels.base.contract = ROPE_CONTRACT_EXACT;  // plain reads tables
   CaseDraws draws(asked, offer);
   draws.begin(property_named("agreement"));
-  EXPECT_FALSE(draws.next(1));
+  EXPECT_FALSE(draws.next(any_levels(1)));
   EXPECT_LE(draws.refused(), 300);
 }
 

@@ -87,12 +87,10 @@ late() {
 }
 
 if command -v compute-sanitizer >/dev/null 2>&1 && [ -z "$driver" ]; then
-  export ROPEWALK_DEVICE_MEMORY=exact
-  late memcheck memcheck 'ERROR SUMMARY' compute-sanitizer --tool memcheck --target-processes all \
+  late memcheck memcheck 'ERROR SUMMARY' env ROPEWALK_DEVICE_MEMORY=exact compute-sanitizer --tool memcheck --target-processes all \
     --error-exitcode 9 "$here/ropewalk" verify --no-cuda --plugin "$plugin" --jobs 1 --profile smoke \
     --kernel "$1" --kernel "$2" --kernel "$3" --property agreement --property sizes --property strides \
     --property alignment --property placement
-  unset ROPEWALK_DEVICE_MEMORY
 else
   row memcheck 'not run' 'compute-sanitizer was not found, or there is no device'
 fi

@@ -65,17 +65,6 @@ TEST_F(Beside, IsFoundByEachVerbUnlessNoCuda) {
   EXPECT_TRUE(contains(listed.out, "; plugin " + found.string() + "\n")) << listed.out;
 }
 
-TEST_F(Beside, IsNoPartOfTheSuiteOfMutants) {
-  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
-  fs::copy_file(ROPEWALK_TEST_PLUGIN, bin / "ropewalk_mutants.so");
-  fs::copy_file(ROPEWALK_DEVICE_MUTANTS, bin / "ropewalk_device_mutants.so");
-  fs::copy_file(ROPEWALK_COMPOSED_MUTANTS, bin / "ropewalk_composed_mutants.so");
-  spill(bin / "ropewalk_standin_driver.so", "");  // it is not opened
-  const Result r = run("mutants --profile smoke --kernel beside_launched");
-  EXPECT_EQ(r.code, 2);
-  EXPECT_TRUE(contains(r.err, "no kernel matches 'beside_launched'")) << r.err;
-}
-
 TEST_F(Beside, IsFoundWhereItIsInstalled) {
   const fs::path folder = scratch() / ROPEWALK_INSTALLED_PLUGINS;
   fs::create_directories(folder);

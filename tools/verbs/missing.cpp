@@ -12,7 +12,7 @@
 #include "harness/worker/own_executable.h"
 #include "properties/exhaustive/division.h"
 #include "reports/pages/certificate.h"
-#include "reports/record/certificate_fields.h"
+#include "reports/record/fields.h"
 #include "reports/record/record_file.h"
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
