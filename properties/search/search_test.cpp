@@ -291,14 +291,6 @@ TEST(JudgeThreads, WorkAtTheSameTimeAndThrowTheFirstException) {
   }
 }
 
-TEST(Judges, APluginThatCannotBeLoadedIsThrown) {
-  WorkerOptions bad = options();
-  bad.plugins = {"/no/such/plugin.so"};
-  EXPECT_THROW(verify_with_judges(
-                   bad, plan_for({}), 2, [](const VerdictRow&) {}, [](const std::string&) {}),
-               WorkerError);
-}
-
 TEST(Judges, AnErrorWhileRowsAreTakenEndsAllJudges) {
   VerifyPlan plan = plan_for({"plain", "dense"}, few);
   int rows = 0;
