@@ -37,8 +37,8 @@ constexpr std::uint64_t poison_bits(Poison which, Dtype dtype) {
 inline void fill_bits(std::byte* to, std::size_t bytes, Dtype dtype, std::uint64_t element) {
   with_any_type(dtype, [&]<class Element>(std::type_identity<Element>) {
     const auto bits = static_cast<BitsOf<Element>>(element);
-    for (std::size_t at = 0; at + sizeof bits <= bytes; at += sizeof bits)
-      std::memcpy(to + at, &bits, sizeof bits);
+    const std::size_t count = bytes / sizeof bits;
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * sizeof bits, &bits, sizeof bits);
   });
 }
 inline void fill_poison(std::byte* to, std::size_t bytes, Dtype dtype, Poison which) {

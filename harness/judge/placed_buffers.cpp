@@ -145,13 +145,21 @@ void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const 
   if (gaps == made) return;
   with_any_type(b.dtype, [&]<class Element>(std::type_identity<Element>) {
     using Bits = BitsOf<Element>;
-    for (std::size_t i = 0; i < content.size() / sizeof(Bits); ++i) {
-      const auto given = load_as<Bits>(data, static_cast<std::int64_t>(i));
-      const bool is_gap = !b.writable || b.owned[i] == 0;
-      const auto filler = static_cast<Bits>(is_gap ? gaps : unwritten);
-      const Bits bits = given == static_cast<Bits>(made) ? filler : given;
-      std::memcpy(data + i * sizeof bits, &bits, sizeof bits);
-    }
+    const auto from = static_cast<Bits>(made), in_gap = static_cast<Bits>(gaps);
+    const std::size_t count = content.size() / sizeof(Bits);
+    const auto replace = [&](auto&& filler_of) {  // branch-free: it reads every element
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto given = load_as<Bits>(data, static_cast<std::int64_t>(i));
+        const Bits bits = given == from ? filler_of(i) : given;
+        std::memcpy(data + i * sizeof bits, &bits, sizeof bits);
+      }
+    };
+    const auto in_row = static_cast<Bits>(unwritten);
+    const std::uint8_t* const owned = b.owned.data();
+    if (b.writable)
+      replace([=](std::size_t i) { return owned[i] == 0 ? in_gap : in_row; });
+    else
+      replace([=](std::size_t) { return in_gap; });
   });
 }
 

@@ -68,7 +68,7 @@ std::vector<ArrayPhase> phases_of(Profile profile) {
 // types: each may have a second path of its own.
 int own_large_cases(const ArrayPhase& phase) {
   if (phase.hiding) return 0;
-  return phase.most_bytes == level::beyond ? 2 : 6;
+  return phase.most_bytes == level::beyond ? 1 : 2;
 }
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();

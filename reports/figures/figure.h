@@ -59,6 +59,11 @@ std::vector<Cache> caches_of(const std::string& environment_text);
 /// board.
 std::vector<Figure> forest_figures(const Summary& summary, const KernelColours& colours);
 
+/// The largest measured error of each kernel over its time, one picture for each pairing, dtype and
+/// placement.
+std::vector<Figure> trade_figures(const Results& results, const Summary& summary,
+                                  const KernelColours& colours);
+
 /// The charts of the curves that a run writes.
 std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours);
 

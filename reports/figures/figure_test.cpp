@@ -87,14 +87,27 @@ TEST(Curves, OfAnyDistanceHaveFewTicks) {
   }
 }
 
+// The rows have the form that properties/observe/curves.cpp writes.
+TEST(Trade, TakesTheErrorsThatRunsMeasure) {
+  Results results = sample_results();
+  const auto figures = trade_figures(results, summarize(results), {});
+  ASSERT_FALSE(figures.empty());
+  EXPECT_GE(figures.front().table.lines.size(), 4u);
+  for (CurveRow& row : results.curves)
+    if (row.dtype == "f32") row.dtype = "f64";
+  EXPECT_TRUE(trade_figures(results, summarize(results), {}).empty()) << "of another type";
+}
+
 // In every figure, whatever stands beside it there.
 TEST(KernelColours, AreOneAKernelAndGreyForTheBaseline) {
   const Results results = sample_results();
   const Summary summary = summarize(results);
   const KernelColours colours(results, summary);
   std::map<std::string, std::set<std::string>> classes;
-  for (const Figure& figure : working_set_figures(results, summary, colours))
-    for (const LegendItem& each : figure.legend) classes[each.name].insert(each.css_class);
+  for (const auto& figures :
+       {working_set_figures(results, summary, colours), trade_figures(results, summary, colours)})
+    for (const Figure& figure : figures)
+      for (const LegendItem& each : figure.legend) classes[each.name].insert(each.css_class);
   EXPECT_EQ(classes.at("plain"), std::set<std::string>{"mark"});
   std::set<std::string> seen;
   for (const char* kernel : {"elementwise", "phase", "dense"}) {

@@ -40,6 +40,7 @@ View page_view(const Results& results, const Summary& summary, const std::string
   view.set("figure", part("figure." + format + ".mustache"));
   view.set("walks", show(working_set_figures(results, summary, colours), "walk"));
   view.set("forests", show(forest_figures(summary, colours), "forest"));
+  view.set("trades", show(trade_figures(results, summary, colours), "trade"));
   view.set("charts", show(curve_figures(results, colours), "chart"));
   return view;
 }
