@@ -61,7 +61,6 @@ void drop_values(Case& c) {
   for (TensorCase& t : c.tensors) t.values.clear();
 }
 
-// Batch rows [row, row + rows) and tokens [token, token + tokens) of a case.
 Case part_of(const Case& c, std::int64_t row, std::int64_t rows, std::int64_t token,
              std::int64_t tokens) {
   Case out = c;
@@ -363,17 +362,6 @@ std::vector<Case> in_every_call(CaseSource source, const Case& c) {
 
 std::vector<CaseSource> step_sources() {
   return {std::begin(sources), std::end(sources)};
-}
-
-std::vector<Case> smaller_cases(const Case& c) {
-  std::vector<Case> out;
-  for (const CaseSource source : sources)
-    for (Case& smaller : source(c)) out.push_back(std::move(smaller));
-  for (Case& smaller : basis_vectors(c)) out.push_back(std::move(smaller));
-  out.push_back(with_heads(c, 1));
-  out.push_back(with_pairs(c, 1));
-  out.push_back(with_listed_positions(c));
-  return out;
 }
 
 }  // namespace ropewalk::properties

@@ -34,7 +34,4 @@ std::vector<CaseSource> step_sources();
 /// The steps of a source, each taken in every call of the sequence.
 std::vector<harness::Case> in_every_call(CaseSource source, const harness::Case& c);
 
-/// Every single step that shrinking may take from this case, for tests.
-std::vector<harness::Case> smaller_cases(const harness::Case& c);
-
 }  // namespace ropewalk::properties

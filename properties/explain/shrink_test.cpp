@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "harness/cases/data.h"
 #include "properties/array/offered_features.h"
@@ -209,20 +211,21 @@ TEST(Shrink, NoStepMakesACorrectKernelFail) {
     for (const Property* property : all_properties()) {
       if (property->shape == nullptr) continue;
       if (property->applies != nullptr && !property->applies(*probe.offer)) continue;
-      for (std::uint64_t n = 0; n < 1; ++n) {
-        draws.begin(*property);
-        const Case drawn = draws.next(any_levels(n)).value();
-        for (Case c : smaller_cases(drawn)) {
-          property->shape(c, *probe.offer);
-          try {
-            validate(c);
-            if ((shared_rows(c) & ~shared_rows(drawn)) != 0) continue;
-            const Finding f = property->check(subject, c);
-            if (!f.ran() || f.compared == 0) continue;
-            ++held;
-            EXPECT_TRUE(f.holds()) << f.reason << " " << f.where << "\n" << to_text(c);
-          } catch (const BadCase&) {  // shrinking skips it too
-          }
+      draws.begin(*property);
+      const Case drawn = draws.next(any_levels(0)).value();
+      std::vector<Case> steps = basis_vectors(drawn);
+      for (const CaseSource source : step_sources())
+        std::ranges::copy(source(drawn), std::back_inserter(steps));
+      for (Case& c : steps) {
+        property->shape(c, *probe.offer);
+        try {
+          validate(c);
+          if ((shared_rows(c) & ~shared_rows(drawn)) != 0) continue;
+          const Finding f = property->check(subject, c);
+          if (!f.ran() || f.compared == 0) continue;
+          ++held;
+          EXPECT_TRUE(f.holds()) << f.reason << " " << f.where << "\n" << to_text(c);
+        } catch (const BadCase&) {  // shrinking skips it too
         }
       }
     }

@@ -75,7 +75,9 @@ const auto angles_in_f64 =
       return {c - rest * s, s + rest * c};
     });
 
-// Computes as most training code did, and declares it.
+// The angle is an f32 product, as in ggml's CPU kernel, Hugging Face and most training code, and
+// the kernel declares it. One that claims to be exact is seen by agreement and position_sweep, and
+// by relative_position and decay at large positions.
 struct AnglesInF32 : Correct {
   CosSin rotation(double frequency, std::int64_t position) override {
     const float angle = static_cast<float>(position) * static_cast<float>(frequency);
@@ -84,6 +86,7 @@ struct AnglesInF32 : Correct {
 };
 const auto angles_in_f32 = altered<AnglesInF32>(
     "control_f32_angle", [](KernelInfo& info) { info.angle_contract = ROPE_CONTRACT_F32_ANGLE; });
+const auto claims_to_be_exact = planted<AnglesInF32>("mutant_angle_in_f32_exact");
 
 // A table cut to 22 bits, so each entry is off by at most 4 u. The declared bound is 8 u, since 4 +
 // sqrt(5) < 8.

@@ -85,22 +85,16 @@ struct Joined : Unjoined {
 };
 const auto joined = on_device<Joined>("control_device_streams_joined_table");
 
-struct Waits : CorrectDevice {
-  static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
-    return cuStreamSynchronize(o.stream);
-  }
-};
-const auto waits = on_device<Waits>("mutant_device_waits_table");
+const auto waits = on_device<Before>("mutant_device_waits_table", [](auto& o, DeviceState&) {
+  return cuStreamSynchronize(o.stream);
+});
 
 // Allocated in the order of the stream, which a capture allows.
-struct AllocatesOnStream : CorrectDevice {
-  static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
-    unsigned long long memory = 0;
-    return cuMemAllocAsync(&memory, 4096, o.stream) | cuMemFreeAsync(memory, o.stream);
-  }
-};
 const auto allocates_on_stream =
-    on_device<AllocatesOnStream>("mutant_device_allocates_on_stream_table");
+    on_device<Before>("mutant_device_allocates_on_stream_table", [](auto& o, DeviceState&) {
+      unsigned long long memory = 0;
+      return cuMemAllocAsync(&memory, 4096, o.stream) | cuMemFreeAsync(memory, o.stream);
+    });
 
 // What a state needs is made at its first call, not in prepare.
 struct AllocatesAtFirstCall : OwnMemory {
@@ -113,88 +107,65 @@ const auto allocates_at_first_call =
     on_device<AllocatesAtFirstCall>("mutant_device_allocates_at_first_call_table");
 
 // Keeps memory of late calls only, which are repeated and not captured.
-struct KeepsMemory : CorrectDevice {
-  static int before(const rope_problem&, const rope_operands&, DeviceState& s) {
-    unsigned long long memory = 0;
-    if (s.calls.size() >= 100) cuMemAlloc_v2(&memory, 4096);
-    return ROPE_OK;
-  }
-};
-const auto keeps = on_device<KeepsMemory>("mutant_device_keeps_memory_table");
+const auto keeps = on_device<Before>("mutant_device_keeps_memory_table", [](auto&, DeviceState& s) {
+  unsigned long long memory = 0;
+  if (s.calls.size() >= 100) cuMemAlloc_v2(&memory, 4096);
+  return ROPE_OK;
+});
 
 struct ReleaseForgets : OwnMemory {
   static void release(DeviceState&) {}
 };
 const auto forgets = on_device<ReleaseForgets>("mutant_device_release_forgets_table");
 
-struct WritesInput : CorrectDevice {
-  static void body(const Launched& call) {
-    CorrectDevice::body(call);
-    if (call.problem.tensor[0].in_place == 0)
-      *const_cast<float*>(static_cast<const float*>(call.operands.tensor[0].in)) = 1;
-  }
-};
-const auto writes_input = on_device<WritesInput>("mutant_device_writes_input_table");
+const auto writes_input =
+    on_device<After>("mutant_device_writes_input_table", [](const Launched& call) {
+      if (call.problem.tensor[0].in_place == 0)
+        *const_cast<float*>(static_cast<const float*>(call.operands.tensor[0].in)) = 1;
+    });
 
 // One page past the region's end, so within the zone behind it.
-struct WritesPast : CorrectDevice {
-  static void body(const Launched& call) {
-    CorrectDevice::body(call);
-    const rope_tensor& t = call.problem.tensor[0];
-    float* last = out_row(call.problem, call.operands, 0, call.problem.batch - 1,
-                          call.problem.tokens - 1, t.heads - 1) +
-                  t.head_dim;
-    last[1024] = 0;
-  }
-};
-const auto writes_past = on_device<WritesPast>("mutant_device_writes_past_table");
+const auto writes_past =
+    on_device<After>("mutant_device_writes_past_table", [](const Launched& call) {
+      const rope_problem& p = call.problem;
+      const rope_tensor& t = p.tensor[0];
+      out_row(p, call.operands, 0, p.batch - 1, p.tokens - 1, t.heads - 1)[t.head_dim + 1024] = 0;
+    });
 
 // So far that no zone is met: the address is illegal.
-struct WritesFar : CorrectDevice {
-  static void body(const Launched& call) {
-    CorrectDevice::body(call);
-    static_cast<float*>(call.operands.tensor[0].out)[std::int64_t{1} << 36] = 0;
-  }
-};
-const auto writes_far = on_device<WritesFar>("mutant_device_illegal_address_table");
+const auto writes_far =
+    on_device<After>("mutant_device_illegal_address_table", [](const Launched& call) {
+      static_cast<float*>(call.operands.tensor[0].out)[std::int64_t{1} << 36] = 0;
+    });
 
-struct ReadsPositions : CorrectDevice {
-  static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
-    // A fault: the memory is the device's.
-    if (o.positions != nullptr) (void)*static_cast<const volatile char*>(o.positions);
-    return ROPE_OK;
-  }
-};
-const auto reads = on_device<ReadsPositions>("mutant_device_host_reads_table");
+// A fault: the memory is the device's.
+const auto reads = on_device<Before>("mutant_device_host_reads_table", [](auto& o, DeviceState&) {
+  if (o.positions != nullptr) (void)*static_cast<const volatile char*>(o.positions);
+  return ROPE_OK;
+});
 
 // The work of the third launch differs from that of the first two.
-struct CountsLaunches : CorrectDevice {
-  static void body(const Launched& call) {
-    static int launches = 0;
-    CorrectDevice::body(call);
-    if (++launches % 3 == 0) static_cast<float*>(call.operands.tensor[0].out)[0] += 1;
-  }
-};
-const auto counts = on_device<CountsLaunches>("mutant_device_counts_launches_table");
+const auto counts =
+    on_device<After>("mutant_device_counts_launches_table", [](const Launched& call) {
+      static int launches = 0;
+      if (++launches % 3 == 0) static_cast<float*>(call.operands.tensor[0].out)[0] += 1;
+    });
 
-struct LeavesNoContext : CorrectDevice {
-  static int before(const rope_problem&, const rope_operands&, DeviceState&) {
-    cuCtxSetCurrent(nullptr);
-    return ROPE_OK;
-  }
-};
-const auto no_context = on_device<LeavesNoContext>("mutant_device_no_context_table");
+const auto no_context =
+    on_device<Before>("mutant_device_no_context_table", [](auto&, DeviceState&) {
+      cuCtxSetCurrent(nullptr);
+      return ROPE_OK;
+    });
 
 // Only on threads that are not the first one which called.
-struct LeavesNoContextOnThreads : CorrectDevice {
-  static int before(const rope_problem&, const rope_operands&, DeviceState&) {
-    static const auto first = std::this_thread::get_id();
-    if (std::this_thread::get_id() != first) cuCtxSetCurrent(nullptr);
-    return ROPE_OK;
-  }
-};
-const auto no_context_on_threads = on_device<LeavesNoContextOnThreads>(
-    "mutant_device_no_context_on_threads_table", ROPE_THREAD_SAFE);
+const auto no_context_on_threads = on_device<Before>(
+    "mutant_device_no_context_on_threads_table",
+    [](auto&, DeviceState&) {
+      static const auto first = std::this_thread::get_id();
+      if (std::this_thread::get_id() != first) cuCtxSetCurrent(nullptr);
+      return ROPE_OK;
+    },
+    ROPE_THREAD_SAFE);
 
 // Takes a workspace for a multiple of 256 bytes, as cudaMalloc's addresses are.
 struct WidelyAligned : CorrectDevice {

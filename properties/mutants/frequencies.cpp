@@ -30,15 +30,6 @@ const auto hair =
     planted<Frequency>("mutant_frequency_off_by_a_hair_exact",
                        [](auto& p, std::int64_t i) { return p.inv_freq[i] * (1 + 0x1p-22); });
 
-// The angle is an f32 product, as in ggml's CPU kernel and Hugging Face. This is a correct
-// f32_angle kernel that claims to be exact. Seen by agreement and position_sweep, and by
-// relative_position and decay at large positions.
-const auto f32 = planted<Rotation>(
-    "mutant_angle_in_f32_exact", [](double frequency, std::int64_t position) -> CosSin {
-      const float angle = static_cast<float>(position) * static_cast<float>(frequency);
-      return {std::cos(double{angle}), std::sin(double{angle})};
-    });
-
 // Fast-math sin and cos reduce by 2 pi in one f32 term: kekzl/imp #1316 and #1325, 1e-2 off at
 // position 131,071. Seen by agreement and position_sweep, and by relative_position and decay at
 // large positions.

@@ -119,4 +119,24 @@ RegisteredKernel on_device(const char* name, std::uint32_t more_flags = 0,
   return RegisteredKernel(info);
 }
 
+// One hook each: what apply does before the work is put on the stream, and what the work does after
+// it has turned everything.
+template <class F>
+struct Before : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands& o, DeviceState& state) {
+    return F{}(o, state);
+  }
+};
+template <class F>
+struct After : CorrectDevice {
+  static void body(const Launched& call) {
+    CorrectDevice::body(call);
+    F{}(call);
+  }
+};
+template <template <class> class Hook, class F>
+RegisteredKernel on_device(const char* name, F, std::uint32_t more_flags = 0) {
+  return on_device<Hook<F>>(name, more_flags);
+}
+
 }  // namespace ropewalk::mutants

@@ -7,8 +7,6 @@
 namespace ropewalk::mutants {
 namespace {
 
-// ---- sizes
-
 template <std::int64_t least>
 bool tokens_from(const rope_problem& p, const rope_operands&, std::uint32_t) {
   return p.tokens >= least;
@@ -19,25 +17,9 @@ bool heads_from(const rope_problem& p, const rope_operands&, std::uint32_t tenso
   return p.tensor[tensor].heads >= least;
 }
 
-bool odd_heads(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
-  return p.tensor[tensor].heads > 8 && p.tensor[tensor].heads % 2 == 1;
-}
-
 template <std::int64_t least>
 bool batch_from(const rope_problem& p, const rope_operands&, std::uint32_t) {
   return p.batch >= least;
-}
-
-bool ragged_tokens(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.tokens > 16 && p.tokens % 16 != 0;
-}
-
-bool wide_ragged(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.rotary_dim > 64 && p.rotary_dim % 16 != 0;
-}
-
-bool above_128_dims(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
-  return p.tensor[tensor].head_dim > 128;
 }
 
 template <std::int64_t bytes>
@@ -46,109 +28,79 @@ bool bytes_above(const rope_problem& p, const rope_operands&, std::uint32_t tens
   return p.batch * p.tokens * s.heads * s.head_dim * data_type(Dtype{s.in_dtype}).bytes > bytes;
 }
 
-// ---- one feature
-
-bool transposed(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.operation == ROPE_TRANSPOSE;
-}
-
-bool interleaved(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.pairing == ROPE_INTERLEAVED;
-}
-
-bool in_place(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
-  return p.tensor[tensor].in_place != 0;
-}
-
-bool first_in_place(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
-  return p.tensor[0].in_place != 0 && p.tensor[tensor].in_place == 0;
-}
-
-bool scaled(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.attention_scale != 0 && p.attention_scale != 1;
-}
-
-bool partial(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
-  return p.tensor[tensor].rotate != 0 && p.tensor[tensor].head_dim > p.rotary_dim;
-}
-
-bool second_tensor(const rope_problem&, const rope_operands&, std::uint32_t tensor) {
-  return tensor > 0;
-}
-
-bool own_tables(const rope_problem& p, const rope_operands& o, std::uint32_t) {
-  bool found = false;
-  for (std::uint32_t i = 1; i < p.tensor_count; ++i)
-    found |= p.tensor[i].rotate != 0 && o.tensor[i].cos != o.tensor[0].cos;
-  return found;
-}
-
-bool by_token(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_TOKEN;
-}
-
-bool i64_positions(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.position_dtype == ROPE_I64;
-}
-
-bool strided_positions(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.tokens > 1 && p.position_token_stride > 1;
-}
-
-bool above_2_17(const rope_problem& p, const rope_operands& o, std::uint32_t) {
-  bool found = false;
-  for_each_token(p, o, [&](const Token& token) { found |= token.position > (1 << 17); });
-  return found;
-}
-
-// ---- layouts
-
-bool head_major(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
-  const rope_tensor& s = p.tensor[tensor];
-  return p.tokens > 1 && s.heads > 1 && s.in_head_stride > s.in_token_stride;
-}
-
-bool padded_in(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
-  const rope_tensor& s = p.tensor[tensor];
-  return s.heads > 1 && s.in_head_stride > s.head_dim &&
-         (p.tokens == 1 || s.in_token_stride > s.in_head_stride);
-}
-
 struct Meaning {
   std::string_view word;
   Holds holds;
 };
 constexpr std::int64_t kib = 1024, mib = 1024 * kib;
 constexpr Meaning meanings[] = {
+    // ---- sizes
     {"above_33_tokens", tokens_from<34>},
     {"from_64_tokens", tokens_from<64>},
     {"from_100_tokens", tokens_from<100>},
     {"above_1200_tokens", tokens_from<1201>},
-    {"ragged_tokens", ragged_tokens},
+    {"ragged_tokens", [](auto& p, auto&, auto) { return p.tokens > 16 && p.tokens % 16 != 0; }},
     {"above_17_heads", heads_from<18>},
     {"from_36_heads", heads_from<36>},
-    {"odd_heads", odd_heads},
+    {"odd_heads",
+     [](auto& p, auto&, auto tensor) {
+       return p.tensor[tensor].heads > 8 && p.tensor[tensor].heads % 2 == 1;
+     }},
     {"above_14_rows", batch_from<15>},
     {"above_600_rows", batch_from<601>},
-    {"wide_ragged", wide_ragged},
-    {"above_128_dims", above_128_dims},
+    {"wide_ragged",
+     [](auto& p, auto&, auto) { return p.rotary_dim > 64 && p.rotary_dim % 16 != 0; }},
+    {"above_128_dims", [](auto& p, auto&, auto tensor) { return p.tensor[tensor].head_dim > 128; }},
     {"above_256_kib", bytes_above<256 * kib>},
     {"above_6_mib", bytes_above<6 * mib>},
     {"above_12_mib", bytes_above<12 * mib>},
-    {"transposed", transposed},
-    {"interleaved", interleaved},
-    {"in_place", in_place},
-    {"first_in_place", first_in_place},
-    {"scaled", scaled},
-    {"partial", partial},
-    {"second_tensor", second_tensor},
-    {"own_tables", own_tables},
-    {"by_token", by_token},
-    {"i64_positions", i64_positions},
-    {"strided_positions", strided_positions},
-    {"above_2_17", above_2_17},
-    {"head_major", head_major},
-    {"padded_in", padded_in},
+    // ---- one feature
+    {"transposed", [](auto& p, auto&, auto) { return p.operation == ROPE_TRANSPOSE; }},
+    {"interleaved", [](auto& p, auto&, auto) { return p.pairing == ROPE_INTERLEAVED; }},
+    {"in_place", [](auto& p, auto&, auto tensor) { return p.tensor[tensor].in_place != 0; }},
+    {"first_in_place",
+     [](auto& p, auto&, auto tensor) {
+       return p.tensor[0].in_place != 0 && p.tensor[tensor].in_place == 0;
+     }},
+    {"scaled",
+     [](auto& p, auto&, auto) { return p.attention_scale != 0 && p.attention_scale != 1; }},
+    {"partial",
+     [](auto& p, auto&, auto tensor) {
+       return p.tensor[tensor].rotate != 0 && p.tensor[tensor].head_dim > p.rotary_dim;
+     }},
+    {"second_tensor", [](auto&, auto&, auto tensor) { return tensor > 0; }},
+    {"own_tables",
+     [](auto& p, auto& o, auto) {
+       bool found = false;
+       for (std::uint32_t i = 1; i < p.tensor_count; ++i)
+         found |= p.tensor[i].rotate != 0 && o.tensor[i].cos != o.tensor[0].cos;
+       return found;
+     }},
+    {"by_token",
+     [](auto& p, auto&, auto) {
+       return p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_TOKEN;
+     }},
+    {"i64_positions", [](auto& p, auto&, auto) { return p.position_dtype == ROPE_I64; }},
+    {"strided_positions",
+     [](auto& p, auto&, auto) { return p.tokens > 1 && p.position_token_stride > 1; }},
+    {"above_2_17",
+     [](auto& p, auto& o, auto) {
+       bool found = false;
+       for_each_token(p, o, [&](const Token& token) { found |= token.position > (1 << 17); });
+       return found;
+     }},
+    // ---- layouts
+    {"head_major",
+     [](auto& p, auto&, auto tensor) {
+       const rope_tensor& s = p.tensor[tensor];
+       return p.tokens > 1 && s.heads > 1 && s.in_head_stride > s.in_token_stride;
+     }},
+    {"padded_in",
+     [](auto& p, auto&, auto tensor) {
+       const rope_tensor& s = p.tensor[tensor];
+       return s.heads > 1 && s.in_head_stride > s.head_dim &&
+              (p.tokens == 1 || s.in_token_stride > s.in_head_stride);
+     }},
 };
 
 }  // namespace
