@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/process/worker_error.h"
+
 namespace ropewalk::harness {
 namespace {
 
