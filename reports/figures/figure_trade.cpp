@@ -92,6 +92,20 @@ bool is_best(const TradePoint& point, const std::vector<TradePoint>& all) {
   });
 }
 
+std::vector<ChartPlace> log_ticks(double low, double high) {
+  std::vector<ChartPlace> ticks;
+  const bool powers_alone = high > 1000 * low;
+  for (int power = -3; power < 9; ++power)
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      const double value = digit * std::pow(10, power);
+      if (value < low / 1.5 || value > high * 1.5 || (powers_alone && digit > 1)) continue;
+      ticks.push_back({value, powers_alone ? fmt::format("10^{{{}}}", power)
+                              : power < 0  ? fmt::format("{:g}", value)
+                                           : count_text(std::llround(value))});
+    }
+  return ticks;
+}
+
 Figure figure_of(Trade trade) {
   std::sort(trade.points.begin(), trade.points.end(), [](const TradePoint& a, const TradePoint& b) {
     return std::pair(a.ns, a.kernel) < std::pair(b.ns, b.kernel);
