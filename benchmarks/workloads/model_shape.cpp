@@ -75,6 +75,8 @@ Words words_of(std::string_view text) {
     } else {
       if (equals == word.npos || equals + 1 == word.size())
         fail("'" + shown(word) + "' is not of the form name=value");
+      if (word.find_first_of("\t\n\v\f\r") != word.npos)
+        fail("'" + shown(word) + "' has a line break or a tab");
       const std::string_view typed = word.substr(0, equals);
       last = in_a_replay_line(typed);
       if (!words.emplace(last, word.substr(equals + 1)).second)

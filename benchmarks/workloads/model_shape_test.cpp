@@ -176,7 +176,7 @@ TEST(Shape, BadOnesAreRefusedInOneLine) {
   expect_refused("q=4,d=64,qo=-1", "an offset below 0");
   expect_refused("q=4,d=64,positions=scattered", "needs tokens=");
   expect_refused("q=256,d=4096", "prefill-8192: it needs");
-  expect_refused("q=4\n,d=64", "q.heads=4? is not");
+  expect_refused("q=4\n,d=64", "'q=4?' has a line break");
 }
 
 }  // namespace

@@ -240,8 +240,8 @@ TEST(CoveringArray, IsTheSameOnEveryMachine) {
   CoveringModel model = determined.model;
   model.levels.insert(model.levels.end(), {8, 7, 8, 8, 5, 2});
   const std::vector<Strength> strengths{{2, {}}, {3, {0, 1, 6, 7}}};
-  EXPECT_EQ(hash_of(rows_of(model, strengths)), 11430795628573394409u);
-  EXPECT_NE(hash_of(rows_of(model, strengths, 2)), 11430795628573394409u);
+  EXPECT_EQ(hash_of(rows_of(model, strengths)), 6620134371361120569u);
+  EXPECT_NE(hash_of(rows_of(model, strengths, 2)), 6620134371361120569u);
 }
 
 // A kernel refuses some tuples, and each refusal is learned when a row meets it.

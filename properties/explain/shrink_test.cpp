@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         Known{"mutant_row_zero_for_all_table", "agreement",
               "property=agreement batch=2 positions=0,1 q.heads=1 q.values=0,0,1,0"},
         Known{"mutant_heads_taken_as_dense_table", "agreement",
-              "property=agreement positions=0 q.heads=2 q.in=-1,-1,3 q.values=1,0,0,0"},
+              "property=agreement positions=0 q.heads=2 q.out=-1,-1,3 q.values=1,0,0,0"},
         Known{"mutant_two_tensors_only_table", "agreement",
               "property=agreement positions=0 q.heads=1 k.heads=1 t2.heads=1"},
         Known{"mutant_zero_stride_is_dense_table", "shared_inputs",

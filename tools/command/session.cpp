@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <map>
 #include <system_error>
 
 #include "base/printable.h"
 #include "base/text_file.h"
 #include "benchmarks/machine/environment.h"
+#include "harness/process/given_plugin.h"
 #include "harness/worker/own_workers.h"
 #include "reports/record/found_plugins.h"
 #include "tools/command/workload_choice.h"
@@ -40,6 +42,22 @@ std::vector<KernelFacts> kernels_of(const WorkerOptions& given, const std::strin
   std::vector<KernelFacts> kernels = Worker(with_plugin_alone(given, plugin)).kernels();
   std::erase_if(kernels, [&](const KernelFacts& k) { return k.plugin != plugin; });
   return kernels;
+}
+
+bool is_given(const WorkerOptions& given, const std::string& file) {
+  std::error_code error;
+  return std::any_of(given.plugins.begin(), given.plugins.end(), [&](const std::string& plugin) {
+    return std::filesystem::equivalent(given_plugin(plugin).file, file, error);
+  });
+}
+
+bool worker_starts_without_plugins(const WorkerOptions& given) {
+  try {
+    Worker(with_plugin_alone(given, "")).kernels();
+    return true;
+  } catch (const WorkerError&) {
+    return false;
+  }
 }
 
 // Why the plugin cannot be taken; empty: it can. Throws WorkerError for a given plugin that cannot
@@ -88,10 +106,12 @@ void take_found(const char* name, const char* option, WorkerOptions& w) {
   const auto [known, is_new] = found.try_emplace(name);
   std::string& file = known->second;
   if (is_new) file = file_beside_command(name);
+  if (is_new && !file.empty() && is_given(w, file)) file.clear();
   const std::string fault = is_new && !file.empty() ? fault_of(w, file) : "";
   if (!fault.empty()) {
-    fmt::print(stderr, "ropewalk: SKIPPED: {} ({} leaves it out)\n", printable_start(fault, 1000),
-               option);
+    if (worker_starts_without_plugins(w))  // else the verb tells
+      fmt::print(stderr, "ropewalk: SKIPPED: {} ({} leaves it out)\n", printable_start(fault, 1000),
+                 option);
     file.clear();
   }
   if (!file.empty()) w.plugins.push_back(file);

@@ -22,7 +22,6 @@ struct DeviceBreach {
 };
 // Names without "mutant_device_" and "_table".
 const DeviceBreach device_breaches[] = {
-    {"other_stream", "unwritten_outputs", "output elements were never written", true},
     {"default_stream", "unwritten_outputs", "output elements were never written", true},
     {"streams_not_joined", "agreement", "a pair is too far from the exact rotation", true},
     {"waits", "agreement", "apply answered 2, as it cannot be captured into a graph: CUDA error"},
