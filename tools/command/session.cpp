@@ -42,20 +42,21 @@ std::vector<KernelFacts> kernels_of(const WorkerOptions& given, const std::strin
   return kernels;
 }
 
-// Why the plugin cannot be taken; empty: it can. Throws WorkerError for a given plugin that cannot
-// be loaded.
+// Why a plugin cannot be taken beside those that were given; empty: it can. Throws WorkerError if a
+// worker fails without it.
 std::string fault_of(const WorkerOptions& given, const std::string& file) {
-  std::vector<KernelFacts> found;
+  std::map<std::string, std::string> taken;  // kernel, plugin
+  kernels_of(given, "");
+  for (const std::string& plugin : given.plugins)
+    for (const KernelFacts& k : kernels_of(given, plugin)) taken[k.name] = plugin;
   try {
-    found = kernels_of(given, file);
+    for (const KernelFacts& k : kernels_of(given, file))
+      if (const auto other = taken.find(k.name); other != taken.end())
+        return fmt::format("plugin {}: a kernel named {} is in {} too", file, k.name,
+                           other->second);
   } catch (const WorkerError& e) {
     return e.what();
   }
-  for (const std::string& plugin : given.plugins)
-    for (const KernelFacts& other : kernels_of(given, plugin))
-      for (const KernelFacts& k : found)
-        if (k.name == other.name)
-          return fmt::format("plugin {}: a kernel named {} is in {} too", file, k.name, plugin);
   return {};
 }
 
