@@ -44,36 +44,21 @@ std::vector<KernelFacts> kernels_of(const WorkerOptions& given, const std::strin
   return kernels;
 }
 
-bool is_given(const WorkerOptions& given, const std::string& file) {
-  std::error_code error;
-  return std::any_of(given.plugins.begin(), given.plugins.end(), [&](const std::string& plugin) {
-    return std::filesystem::equivalent(given_plugin(plugin).file, file, error);
-  });
-}
-
-bool worker_starts_without_plugins(const WorkerOptions& given) {
-  try {
-    Worker(with_plugin_alone(given, "")).kernels();
-    return true;
-  } catch (const WorkerError&) {
-    return false;
-  }
-}
-
-// Why the plugin cannot be taken; empty: it can. Throws WorkerError for a given plugin that cannot
-// be loaded.
+// Why a plugin cannot be taken beside those that were given; empty: it can. Throws WorkerError if a
+// worker fails without it.
 std::string fault_of(const WorkerOptions& given, const std::string& file) {
-  std::vector<KernelFacts> found;
+  std::map<std::string, std::string> taken;  // kernel, plugin
+  kernels_of(given, "");
+  for (const std::string& plugin : given.plugins)
+    for (const KernelFacts& k : kernels_of(given, plugin)) taken[k.name] = plugin;
   try {
-    found = kernels_of(given, file);
+    for (const KernelFacts& k : kernels_of(given, file))
+      if (const auto other = taken.find(k.name); other != taken.end())
+        return fmt::format("plugin {}: a kernel named {} is in {} too", file, k.name,
+                           other->second);
   } catch (const WorkerError& e) {
     return e.what();
   }
-  for (const std::string& plugin : given.plugins)
-    for (const KernelFacts& other : kernels_of(given, plugin))
-      for (const KernelFacts& k : found)
-        if (k.name == other.name)
-          return fmt::format("plugin {}: a kernel named {} is in {} too", file, k.name, plugin);
   return {};
 }
 
@@ -106,12 +91,13 @@ void take_found(const char* name, const char* option, WorkerOptions& w) {
   const auto [known, is_new] = found.try_emplace(name);
   std::string& file = known->second;
   if (is_new) file = file_beside_command(name);
-  if (is_new && !file.empty() && is_given(w, file)) file.clear();
+  std::error_code error;
+  for (const std::string& given : w.plugins)
+    if (is_new && std::filesystem::equivalent(given_plugin(given).file, file, error)) file.clear();
   const std::string fault = is_new && !file.empty() ? fault_of(w, file) : "";
   if (!fault.empty()) {
-    if (worker_starts_without_plugins(w))  // else the verb tells
-      fmt::print(stderr, "ropewalk: SKIPPED: {} ({} leaves it out)\n", printable_start(fault, 1000),
-                 option);
+    fmt::print(stderr, "ropewalk: SKIPPED: {} ({} leaves it out)\n", printable_start(fault, 1000),
+               option);
     file.clear();
   }
   if (!file.empty()) w.plugins.push_back(file);
