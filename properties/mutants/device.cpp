@@ -178,7 +178,7 @@ struct WidelyAligned : CorrectDevice {
 template <class Hooks>
 RegisteredKernel with_workspace(const char* name) {
   KernelInfo info = device_info<Hooks>(name);
-  info.workspace_bytes = [](const rope_problem*) -> std::size_t { return 256; };
+  info.workspace_bytes = [](const rope_problem* p) { return 256 + row_bytes(p); };
   return RegisteredKernel(info);
 }
 const auto widely_aligned = with_workspace<WidelyAligned>("mutant_device_workspace_at_256_table");

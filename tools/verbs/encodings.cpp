@@ -72,7 +72,8 @@ int run(const EncodingsOptions& options) {
     columns += fmt::format(" {} |", i + 1);
     line += "---|";
   }
-  fmt::print("\n{}| |{}\n{}\n", all ? prose("W_q, W_k, W_v and everything", "| |") : "", columns, line);
+  fmt::print("\n{}| |{}\n{}\n", all ? prose("W_q, W_k, W_v and everything", "| |") : "", columns,
+             line);
   std::vector<std::vector<LawCell>> table;
   for (const Encoding* e : chosen) {
     std::string row = fmt::format("| [{0}](#{0}) |", e->name);
