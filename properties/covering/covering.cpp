@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <stdexcept>
 
 #include "harness/cases/data.h"
@@ -161,8 +162,10 @@ void Cover::State::fill(TupleSet& set) {
   const Lanes& lanes = row_.lanes();
   set.clear();
   for (std::size_t stem = 0; stem < set.stems(); ++stem) {
-    const auto fixed = set.stem_lanes(stem);
-    if (!row_.restart() || !row_.fix(fixed)) continue;
+    const std::vector<int> fixed = set.stem_lanes(stem);
+    const bool ascends =
+        std::adjacent_find(fixed.begin(), fixed.end(), std::greater_equal<>()) == fixed.end();
+    if (!ascends || !row_.restart() || !row_.fix(fixed)) continue;
     const int begin = fixed.empty() ? 0 : fixed.back() + 1;
     for (int lane = begin; lane < static_cast<int>(lanes.factor.size()); ++lane) {
       if (set.position_of(lane) < 0 || !row_.is_live(lane)) continue;

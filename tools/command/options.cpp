@@ -9,6 +9,7 @@
 #include "benchmarks/engine/google_benchmark.h"
 #include "properties/search/verdict_rows.h"
 #include "tools/command/option_groups.h"
+#include "tools/command/suggestion.h"
 
 namespace ropewalk::tools {
 using namespace properties;
@@ -340,6 +341,29 @@ constexpr Verb verbs[] = {
      "  ropewalk run --plugin ./my_kernel.so"},
 };
 
+std::string suggestion_for(const std::string& word, const std::vector<std::string>& known) {
+  const std::string nearest = nearest_to(word, known);
+  return nearest.empty() ? "" : "; " + word + ": did you mean " + nearest + "?";
+}
+
+// Suggests the option that the user probably meant by the first unknown one.
+std::string suggested_option(const CLI::App& app) {
+  for (const CLI::App* verb : app.get_subcommands()) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : verb->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& word : verb->remaining())
+      if (word.starts_with("--")) return suggestion_for(word.substr(0, word.find('=')), names);
+  }
+  return {};
+}
+
+std::string suggested_verb(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Verb& v : verbs) names.emplace_back(v.name);
+  return suggestion_for(word, names);
+}
+
 }  // namespace
 
 std::string shell_word(const std::string& text) {
@@ -377,14 +401,14 @@ Parsed parse_command_line(int argc, char** argv) {
     const bool known = std::any_of(std::begin(verbs), std::end(verbs),
                                    [&](const Verb& v) { return first == v.name; });
     if (!first.empty() && first[0] != '-' && !known)
-      throw CLI::ValidationError("'" + first + "' is no verb");
+      throw CLI::ValidationError("'" + first + "' is no verb" + suggested_verb(first));
     app.parse(ours, argv);
     parsed.run = true;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
       app.exit(e);
     } else {
-      parsed.error = e.what() + std::string(" (ropewalk --help shows what there is)");
+      parsed.error = e.what() + suggested_option(app) + " (ropewalk --help shows what there is)";
       parsed.exit_code = 2;
     }
   }

@@ -34,6 +34,22 @@ TEST(CommandLine, AnEmptyTextNamesNothing) {
   EXPECT_EQ(ropewalk("list --cpu-features '' --kernel plain").code, 0);
 }
 
+TEST(CommandLine, AMisspelledWordGetsASuggestion) {
+  for (const auto& [arguments, meant] : {std::pair{"verify --kernal=plain", "--kernel"},
+                                         {"bench --workload-fil x", "--workload-file"},
+                                         {"merge a b --uot c", "--out"},
+                                         {"verfy", "verify"},
+                                         {"exhaustiv", ""},
+                                         {"verify --colour", ""},
+                                         {"verify plain", ""}}) {
+    const Result r = ropewalk(arguments);
+    EXPECT_EQ(r.code, 2) << arguments;
+    EXPECT_EQ(lines_in(r.err), 1) << arguments << r.err;
+    EXPECT_EQ(contains(r.err, "did you mean"), *meant != '\0') << arguments << r.err;
+    EXPECT_TRUE(contains(r.err, meant)) << arguments << r.err;
+  }
+}
+
 // A verdict names the library by the path that was given, however the kernel was judged.
 TEST(Verify, RowsNameThePluginByItsPath) {
   const std::string plugin = std::string(" --plugin ") + ROPEWALK_FAR_PLUGIN + " ";
