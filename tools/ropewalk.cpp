@@ -14,12 +14,14 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "base/printable.h"
 #include "base/system/memory_limits.h"
 #include "tools/command/lock.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"
+#include "tools/command/targets.h"
 #include "tools/launches/launches.h"
 #include "tools/launches/timing_handler.h"
 #include "tools/verbs/verbs.h"
@@ -80,8 +82,19 @@ std::string in_words(const std::exception& e) {
   std::abort();
 }
 
-int run_verb(const Parsed& parsed) {
+void take_targets_of(VerbOptions& options) {
+  const std::vector<std::string> beside{"plain", "avx2", "avx512"};
+  if (auto* verify = std::get_if<VerifyOptions>(&options)) take_targets(*verify);
+  if (auto* bench = std::get_if<BenchOptions>(&options)) take_targets(*bench, beside);
+  if (auto* run = std::get_if<RunOptions>(&options)) {
+    take_targets(run->verify);
+    take_targets(run->bench, beside);
+  }
+}
+
+int run_verb(Parsed& parsed) {
   try {
+    take_targets_of(parsed.options);
     return std::visit(
         [&](const auto& options) {
           require_memory(parsed.verb, options);
@@ -116,7 +129,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   hold_standard_streams();
-  const Parsed parsed = parse_command_line(argc, argv);
+  seconds_of_command();
+  Parsed parsed = parse_command_line(argc, argv);
   if (!parsed.error.empty()) print_error(parsed.error);
   const int code = parsed.run ? run_verb(parsed) : parsed.exit_code;
   switch (output_end()) {

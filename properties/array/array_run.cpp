@@ -1,11 +1,8 @@
 #include "properties/array/array_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <limits>
@@ -85,6 +82,7 @@ struct JudgedRow {
   Case of;
   std::vector<Told> told = {};
   Noted noted = {};
+  bool is_judged = false;
   bool ran = false;  // else it counts as not met, as there is no memory for it
   std::string killed = {};
 };
@@ -115,7 +113,7 @@ class ArrayRun {
     const std::vector<ArrayPhase> phases = phases_of(limits_.profile);
     threads_.run([&](std::size_t i) {
       if (i == 0) make_rows(phases);
-      judge_rows(subjects_[i]);
+      judge_rows(i);
     });
     add_up();
     if (questions_.died())
@@ -207,23 +205,42 @@ class ArrayRun {
     std::unique_lock lock(mutex_);
     rows_.push_back(std::move(row));
     changed_.notify_one();
-    if (threads_.count() == 1) judge_next(subjects_[0], lock);
+    if (threads_.count() == 1) judge_next(0, lock);
   }
-  void judge_rows(Subject& subject) {
+  void judge_rows(std::size_t thread) {
     for (std::unique_lock lock(mutex_);;) {
       changed_.wait(lock, [&] { return begun_ < rows_.size() || all_handed_out_; });
       if (begun_ == rows_.size()) return;
-      judge_next(subject, lock);
+      judge_next(thread, lock);
     }
   }
-  void judge_next(Subject& subject, std::unique_lock<std::mutex>& lock) {
+  void judge_next(std::size_t thread, std::unique_lock<std::mutex>& lock) {
+    Subject& subject = subjects_[thread];
     const std::size_t at = begun_++;
+    if (limits_.on_case) limits_.on_case(at);
     JudgedRow& row = rows_[at];
     lock.unlock();
     subject.noted = std::make_shared<Noted>();
     if (killed_at_ > at) row.ran = judge_all_data(subject, row.of, at, row);
     row.noted = *subject.noted;
     lock.lock();
+    row.is_judged = true;
+    while (judged_ < rows_.size() && rows_[judged_].is_judged) ++judged_;
+    const std::size_t failed = failed_at_[0];
+    if (has_told_ || failed >= std::min<std::size_t>(judged_, killed_at_) || is_enough(failed))
+      return;
+    has_told_ = true;
+    if (!limits_.on_first_failing) return;
+    PropertyRun run;
+    for (std::size_t i = 0; i <= failed; ++i) add_up(rows_[i], 0, run);
+    lock.unlock();
+    limits_.on_first_failing(thread, run);
+    lock.lock();
+  }
+
+  void add_up(const JudgedRow& row, std::size_t property, PropertyRun& run) const {
+    for (const JudgedRow::Told& told : row.told)
+      if (told.property == property && !run.failing) credit(run, told.finding, told.failing);
   }
 
   // What one thread would have found.
@@ -232,9 +249,8 @@ class ArrayRun {
       const JudgedRow& row = rows_[at];
       ++out_.cases;
       out_.noted.add(row.noted);
-      for (const JudgedRow::Told& told : row.told)
-        if (PropertyRun& run = out_.runs[properties_[told.property]->name]; !run.failing)
-          credit(run, told.finding, told.failing);
+      for (std::size_t i = 0; i < properties_.size(); ++i)
+        add_up(row, i, out_.runs[properties_[i]->name]);
       if (!row.killed.empty()) return skip_rest(row.killed);
       if (!row.ran) continue;
       met_.push_back(row.row);
@@ -381,36 +397,22 @@ class ArrayRun {
   std::vector<Row> met_;             // by the rows that ran
   std::vector<Row> rows_of_others_;  // of large cases, met in other pairings and data types
 
-  std::mutex mutex_;  // of the next three
+  std::mutex mutex_;  // of the next five
   std::condition_variable changed_;
   std::deque<JudgedRow> rows_;
-  std::size_t begun_ = 0;
+  std::size_t begun_ = 0, judged_ = 0;  // all rows before these
+  bool has_told_ = false;
   bool all_handed_out_ = false;
   // The first row known in which a property fails, and in which a process was killed twice.
   std::vector<std::atomic<std::size_t>> failed_at_;
   std::atomic<std::size_t> killed_at_ = never;
 };
 
-// Never rounded up to 100.
-std::string percent(const Coverage& coverage) {
-  if (coverage.met == coverage.possible) return "100";
-  const double share = static_cast<double>(coverage.met) / static_cast<double>(coverage.possible);
-  return fmt::format("{:.1f}", std::floor(1000 * share) / 10);
-}
-
 }  // namespace
 
 ArrayResult run_array(JudgeThreads& threads, std::vector<Subject>& subjects, Asked& asked,
                       const std::vector<const Property*>& properties, const ArrayLimits& limits) {
   return ArrayRun(threads, subjects, asked, properties, limits).run();
-}
-
-std::string words_of(const std::vector<ArrayCoverage>& coverage) {
-  std::string out;
-  for (const ArrayCoverage& each : coverage)
-    out += fmt::format("{}{} % of {}-way", out.empty() ? "covered " : ", ", percent(each.count),
-                       each.strength);
-  return out.empty() ? out : out + " interactions of what the kernel offers";
 }
 
 }  // namespace ropewalk::properties

@@ -2,6 +2,7 @@
 // than its outputs judges them.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,12 +15,6 @@
 #include "properties/property_run.h"
 
 namespace ropewalk::properties {
-
-/// The interactions of so many levels.
-struct ArrayCoverage {
-  int strength = 2;
-  Coverage count;  ///< those that the kernel offers, and those that a case met
-};
 
 struct ArrayResult {
   std::map<std::string_view, PropertyRun> runs;  ///< by the property that judged
@@ -40,6 +35,10 @@ struct ArrayLimits {
   /// 32 KiB: the large cases of all of them together meet every two levels. NULL: the cases of this
   /// run meet them alone.
   std::vector<Levels>* large = nullptr;
+  std::function<void(std::size_t)> on_case;  ///< gets the number of each row, from 0; may be empty
+  /// Called once in a thread, with what the result will say of the first property, as soon as it
+  /// has failed. The other threads go on. May be empty.
+  std::function<void(std::size_t thread, const PropertyRun&)> on_first_failing;
 };
 
 /// Runs cases until all interactions of the profile's strength are met, or each of the properties
@@ -47,8 +46,5 @@ struct ArrayLimits {
 /// the first has been `asked`. The result does not depend on the number of threads.
 ArrayResult run_array(JudgeThreads& threads, std::vector<harness::Subject>& subjects, Asked& asked,
                       const std::vector<const Property*>& properties, const ArrayLimits& limits);
-
-/// "covered 100 % of 2-way, 98.1 % of 3-way interactions of what the kernel offers"
-std::string words_of(const std::vector<ArrayCoverage>& coverage);
 
 }  // namespace ropewalk::properties

@@ -1,7 +1,10 @@
 #include "properties/covering/covering.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <stdexcept>
 
@@ -335,6 +338,23 @@ Coverage Cover::coverage() {
 }
 std::vector<LevelTuple> Cover::missing() {
   return state_->missing();
+}
+
+namespace {
+// Never rounded up to 100.
+std::string percent(const Coverage& coverage) {
+  if (coverage.met == coverage.possible) return "100";
+  const double share = static_cast<double>(coverage.met) / static_cast<double>(coverage.possible);
+  return fmt::format("{:.1f}", std::floor(1000 * share) / 10);
+}
+}  // namespace
+
+std::string words_of(const std::vector<ArrayCoverage>& coverage) {
+  std::string out;
+  for (const ArrayCoverage& each : coverage)
+    out += fmt::format("{}{} % of {}-way", out.empty() ? "covered " : ", ", percent(each.count),
+                       each.strength);
+  return out.empty() ? out : out + " interactions of what the kernel offers";
 }
 
 }  // namespace ropewalk::properties

@@ -52,6 +52,12 @@ struct Coverage {
   std::int64_t possible = 0, met = 0;
 };
 
+/// The interactions of so many levels.
+struct ArrayCoverage {
+  int strength = 2;
+  Coverage count;  ///< those that the kernel offers, and those that a case met
+};
+
 /// Makes rows until every possible tuple is met. The same calls in the same order give the same
 /// rows on every machine. Throws std::invalid_argument for a malformed argument.
 class Cover {
@@ -80,5 +86,8 @@ class Cover {
   class State;
   std::unique_ptr<State> state_;
 };
+
+/// "covered 100 % of 2-way, 98.1 % of 3-way interactions of what the kernel offers"
+std::string words_of(const std::vector<ArrayCoverage>& coverage);
 
 }  // namespace ropewalk::properties

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -56,6 +57,7 @@ class CellRun {
     if (std::any_of(properties_.begin(), properties_.end(), is_asked_for))
       threads_[0].asked.emplace(cell_.subjects[0], cell_.offer);
     run_array_for_all();
+    if (is_over_) return false;
     cell_.threads.run([this](std::size_t thread) {
       try {
         try_properties(thread);
@@ -66,6 +68,7 @@ class CellRun {
       }
     });
     if (is_over_) return false;
+    carried_.judged += properties_.size();
     if (!conduct_) return true;
     end_conduct(*conduct_);
     cell_.on_row(*conduct_);
@@ -79,7 +82,7 @@ class CellRun {
   };
   // A property that was judged, as far as it needs no other's result.
   struct Tried {
-    bool is_done = false;
+    bool is_done = false, is_ended = false;
     VerdictRow row;
     Noted noted;
     bool of_array = false;       // the failing case is one of the array
@@ -100,10 +103,13 @@ class CellRun {
            judged_on(facts()) == by_host_launcher;
   }
   static constexpr std::int64_t third_of_an_array = 55;
-  void show(const Property& property) const {
+  void show(const std::string& what) const {
     const Case& base = cell_.offer.base;
-    cell_.on_progress(fmt::format("{} {} {} {}", facts().name, word_of(base.pairing),
-                                  word_of(base.dtype), property.name));
+    const auto ended = static_cast<std::size_t>(
+        std::count_if(tried_.begin(), tried_.end(), [](const Tried& t) { return t.is_ended; }));
+    cell_.on_progress(fmt::format("{} of {} claims; {} {} {}: {}", carried_.judged + ended,
+                                  std::max(carried_.claims, properties_.size()), facts().name,
+                                  word_of(base.pairing), word_of(base.dtype), what));
   }
 
   // The cases of the covering array judge several properties. An error of the suite is told once,
@@ -114,14 +120,23 @@ class CellRun {
       if (each->judge != nullptr && applies(*each)) judged.push_back(each);
     if (judged.empty()) return;
     first_of_array_ = judged.front();
-    show(*first_of_array_);
     const auto start = Clock::now();
     ArrayLimits limits;
     limits.profile = plan_.profile;
     limits.seed = hash_text(plan_.seed, "array");
     limits.until_failure = plan_.until_failure;
     limits.most_cases = is_shortened() ? third_of_an_array : plan_.array_cases;
+    limits.on_case = [&](std::size_t at) {
+      const std::lock_guard lock(mutex_);
+      show(fmt::format("{} and {} more, case {} of the covering array", judged.front()->name,
+                       judged.size() - 1, at + 1));
+    };
     if (plan_.profile == Profile::smoke) limits.large = &carried_.large;
+    // Its row need not wait for the other cases.
+    if (!plan_.keeps_worker)
+      limits.on_first_failing = [&](std::size_t thread, const PropertyRun& run) {
+        end_early(*first_of_array_, thread, run);
+      };
     try {
       array_ = run_array(cell_.threads, cell_.subjects, *threads_[0].asked, judged, limits);
       noted_ = array_.noted;
@@ -131,6 +146,25 @@ class CellRun {
       array_error_ = error.what();
     }
     array_s_ = seconds_since(start);
+    if (early_error_) std::rethrow_exception(early_error_);
+    if (has_ended_early_ && judged.size() > 1) first_of_array_ = judged[1];  // gets the time
+  }
+
+  void end_early(const Property& property, std::size_t thread, const PropertyRun& run) {
+    const auto found =
+        std::find(properties_.begin() + std::ssize(plan_.more), properties_.end(), &property);
+    const auto at = static_cast<std::size_t>(found - properties_.begin());
+    Tried& mine = tried_[at];
+    try {
+      mine.told = carried_.told;
+      array_.runs[property.name] = run;
+      try_property(property, thread, mine);
+      const std::lock_guard lock(mutex_);
+      mine.is_done = has_ended_early_ = true;
+      end(at, thread);
+    } catch (...) {
+      early_error_ = std::current_exception();
+    }
   }
 
   bool is_more(std::size_t at) const { return at < plan_.more.size(); }
@@ -143,15 +177,16 @@ class CellRun {
     for (std::unique_lock lock(mutex_); next_ < properties_.size() && !is_over_;) {
       const std::size_t at = next_++;
       Tried& mine = tried_[at];
-      mine.told = carried_.told;
-      if (!is_needless(at)) {
-        show(*properties_[at]);
+      if (!mine.is_ended) mine.told = carried_.told;
+      if (!mine.is_ended && !is_needless(at)) {
+        show(std::string(properties_[at]->name));
         lock.unlock();
         try_property(*properties_[at], thread, mine);
         lock.lock();
       }
       mine.is_done = true;
-      while (ended_ < tried_.size() && tried_[ended_].is_done && !is_over_) end(ended_++, thread);
+      for (; ended_ < tried_.size() && tried_[ended_].is_done && !is_over_; ++ended_)
+        if (!tried_[ended_].is_ended) end(ended_, thread);
     }
   }
 
@@ -206,6 +241,7 @@ class CellRun {
   void end(std::size_t at, std::size_t thread) {
     const Property& property = *properties_[at];
     Tried& tried = tried_[at];
+    tried.is_ended = true;
     if (is_needless(at) && !carried_.hung_in.empty()) {
       tried.row = row_of(property);
       tried.row.verdict = Verdict::skipped;
@@ -334,6 +370,8 @@ class CellRun {
   ArrayResult array_;
   const Property* first_of_array_ = nullptr;
   std::string array_error_;
+  std::exception_ptr early_error_;
+  bool has_ended_early_ = false;
   double array_s_ = 0;
 
   std::mutex mutex_;  // of what follows

@@ -17,6 +17,8 @@ struct Carried {
   std::vector<Levels> large;   ///< the large cases that were met (ArrayLimits::large)
   std::set<std::string> told;  ///< the exceptions that rows have told
   std::string hung_in;         ///< the property in which the kernel hung; empty: none
+  std::size_t claims = 0;      ///< of the kernel, as far as known before it is judged
+  std::size_t judged = 0;      ///< of these, in the cells that are done
 };
 
 struct PlannedCell {

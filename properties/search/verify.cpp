@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "harness/cases/names.h"
@@ -95,10 +96,11 @@ class KernelRun {
       on_row_(nothing);
       return;
     }
-    const auto basic = [&](Pairing p, Dtype d) { return probe_base(subject_, p, d); };
+    const auto basic = [&](Pairing p, Dtype d) { return probed(p, d); };
     const auto of_models = [&](Pairing p, Dtype d) {
       return probe_shapes(subject_, p, d, plan_.shapes.models);
     };
+    count_claims();
     if (!judge_cells(basic, plan_.dtypes)) return;
     if (!any_offer_ && !judge_cells(basic, plan_.other_dtypes)) return;
     if (!any_offer_ && !plan_.shapes.only && !plan_.shapes.models.empty())
@@ -113,6 +115,24 @@ class KernelRun {
   void leave_changed_process() {
     for (Subject& each : subjects_)
       if (each.worker.has_been_changed() && !plan_.keeps_worker) each.worker.restart();
+  }
+
+  const Probe& probed(Pairing pairing, Dtype dtype) {
+    const auto [at, is_new] = probes_.try_emplace({pairing, dtype});
+    if (is_new) at->second = probe_base(subject_, pairing, dtype);
+    return at->second;
+  }
+  // Asks ahead, for the progress. What is no refusal, such as a crash, ends the asking, and
+  // judge_cells() tells of it in its place.
+  void count_claims() {
+    const std::size_t of_a_cell =
+        plan_.more.size() + chosen_properties(plan_.properties, plan_.profile).size();
+    for (const Pairing pairing : plan_.pairings)
+      for (const Dtype dtype : plan_.dtypes) {
+        const Probe& probe = probed(pairing, dtype);
+        if (probe.offer) carried_.claims += of_a_cell;
+        if (!probe.offer && probe.last_refusal.kind != CallResult::Kind::unsupported) return;
+      }
   }
 
   // False: nothing more is to be judged.
@@ -153,6 +173,7 @@ class KernelRun {
   const OnProgress& on_progress_;
   std::vector<std::string> reasons_;  // of refusals
   bool any_offer_ = false;
+  std::map<std::pair<Pairing, Dtype>, Probe> probes_;
   Carried carried_;
 };
 

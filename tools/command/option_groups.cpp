@@ -152,6 +152,16 @@ void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
       "act like an older machine: only these features count as present, e.g. avx2,fma");
 }
 
+void add_targets(CLI::App& verb, KernelChoice& choice, const char* more) {
+  verb.add_option("target", choice.targets,
+                  std::string("what is judged: a file (./k.so, my_rope.py), a kernel in it "
+                              "(my_rope.py::my_rope) or a kernel of the tree (avx512), in the "
+                              "profile smoke unless --profile is given") +
+                      more)
+      ->type_name("TARGET")
+      ->check(PrefixCheck(), "");
+}
+
 void add_no_cuda_option(CLI::App& verb, KernelChoice& choice) {
   verb.add_flag(
       "--no-cuda", choice.no_cuda,

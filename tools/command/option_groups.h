@@ -14,6 +14,8 @@ void use_spaced_help(CLI::App& app);
 void add_python_option(CLI::App& verb);
 void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated);
 void add_kernel_options(CLI::App& verb, KernelChoice& choice);
+/// Adds the positional TARGET. `more` ends its help.
+void add_targets(CLI::App& verb, KernelChoice& choice, const char* more);
 /// Adds --no-cuda.
 void add_no_cuda_option(CLI::App& verb, KernelChoice& choice);
 /// Chooses the baselines, and adds --no-baselines.

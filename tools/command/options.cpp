@@ -10,6 +10,8 @@
 #include "properties/search/verdict_rows.h"
 #include "tools/command/option_groups.h"
 #include "tools/command/suggestion.h"
+#include "tools/command/targets.h"
+#include "tools/command/verb_words.h"
 
 namespace ropewalk::tools {
 using namespace properties;
@@ -21,6 +23,7 @@ constexpr const char* exit_codes =
     "reader of standard output left.";
 constexpr const char* all_help = "print each failure as a block, also those of one cause";
 constexpr const char* quiet_help = "print only failures and the summary";
+constexpr const char* beside_targets = "; plain, avx2 and avx512 are timed beside them";
 
 // The parts of the command line that no option of a verb holds.
 struct Typed {
@@ -73,6 +76,7 @@ void define_judging(CLI::App& verb, JudgingOptions& o) {
 }
 
 void define(CLI::App& verb, VerifyOptions& o) {
+  add_targets(verb, o, "");
   define_judging(verb, o);
   add_no_cuda_option(verb, o);
   add_needless_no_baselines_option(verb);
@@ -85,6 +89,8 @@ void define(CLI::App& verb, VerifyOptions& o) {
                      "; with --exhaustive the type that is certified (default: f32; not f64)");
   add_json_option(verb, o.json);
   verb.add_flag("--all", o.all, all_help);
+  verb.add_flag("--fail-fast", o.fail_fast, "end at the first failure")
+      ->excludes(verb.get_option("--known-failures"));
   add_quiet_option(verb, o.quiet, quiet_help);
   add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
 }
@@ -112,6 +118,7 @@ void define(CLI::App& verb, MutantsOptions& o) {
 }
 
 void define(CLI::App& verb, BenchOptions& o) {
+  add_targets(verb, o, beside_targets);
   add_kernel_options(verb, o);
   add_no_cuda_option(verb, o);
   add_no_baselines_option(verb, o);
@@ -127,6 +134,7 @@ void define(CLI::App& verb, BenchOptions& o) {
 }
 
 void define(CLI::App& verb, RunOptions& o) {
+  add_targets(verb, o.verify, beside_targets);
   define_judging(verb, o.verify);
   add_no_cuda_option(verb, o.verify);
   add_no_baselines_option(verb, o.bench);
@@ -207,13 +215,21 @@ void define(CLI::App& verb, CompareOptions& o) {
       ->type_name("FILE.md");
 }
 
+void define(CLI::App&, IncludeDirOptions&) {}
+
 template <class Options>
 void finish(Options& o, const CLI::App&, const Typed& typed) {
   if constexpr (std::is_base_of_v<RunIdentity, Options>) o.command_line = typed.command_line;
 }
 
-void finish(VerifyOptions& o, const CLI::App&, const Typed& typed) {
+// Somebody who names a kernel waits for its verdict.
+void shorten_for_targets(RunIdentity& run, const KernelChoice& choice, const CLI::App& verb) {
+  if (!choice.targets.empty() && verb.count("--profile") == 0) run.profile = Profile::smoke;
+}
+
+void finish(VerifyOptions& o, const CLI::App& verb, const Typed& typed) {
   o.command_line = typed.command_line;
+  shorten_for_targets(o, o, verb);
   if (!o.shard.taken_from.empty()) {
     const std::size_t at = o.command_line.find("auto/", o.command_line.find("--shard"));
     o.command_line.replace(at, 4, std::to_string(o.shard.i));
@@ -237,6 +253,7 @@ void finish(MergeOptions& o, const CLI::App&, const Typed&) {
 
 void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
   o.command_line = typed.command_line;
+  shorten_for_targets(o, o, verb);
   o.benchmark_args = typed.behind_dashes;
   if (!o.benchmark_args.empty() && verb.count("--engine") > 0 && !o.google_benchmark)
     throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
@@ -250,8 +267,9 @@ void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
 }
 
 // CLI11 stored the options that both parts of `run` share in `verify`. They are copied to `bench`.
-void finish(RunOptions& o, const CLI::App&, const Typed& typed) {
+void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
   o.verify.command_line = typed.command_line;
+  shorten_for_targets(o.verify, o.verify, verb);
   o.verify.margin = o.bench.margin;
   static_cast<RunIdentity&>(o.bench) = o.verify;
   const bool baselines = o.bench.baselines;
@@ -265,15 +283,8 @@ void finish(RunOptions& o, const CLI::App&, const Typed& typed) {
   o.bench.part_of_run = true;
 }
 
-struct Verb {
-  const char* name;
-  void (*add)(CLI::App& app, const Verb& verb, const Typed& typed, Parsed& parsed);
-  const char* summary;
-  const char* examples;
-};
-
 template <class Options>
-void add_verb(CLI::App& app, const Verb& v, const Typed& typed, Parsed& parsed) {
+void add_verb(CLI::App& app, const VerbWords& v, const Typed& typed, Parsed& parsed) {
   const auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(v.name, v.summary);
   verb->footer("Examples:\n" + std::string(v.examples) + "\n\n" + exit_codes);
@@ -288,58 +299,12 @@ void add_verb(CLI::App& app, const Verb& v, const Typed& typed, Parsed& parsed) 
   });
 }
 
-constexpr Verb verbs[] = {
-    {"list", add_verb<ListOptions>,
-     "kernels, properties and workloads, and what each kernel offers",
-     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list "
-     "--cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json --pairs\n"
-     "  ropewalk list --config old/config.json --config new/config.json\n"
-     "  ropewalk list --config config.json --inv-freq inv_freq.txt"},
-    {"verify", add_verb<VerifyOptions>, "judge whether kernels are right",
-     "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
-     "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
-     "decay\n"
-     "  ropewalk verify --plugin ./my_kernel.so --shape q=32,k=8,d=128\n"
-     "  ropewalk verify --exhaustive --kernel phase --out certificate\n"
-     "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1\n"
-     "  mpirun -n 4 ropewalk verify --exhaustive --kernel phase --shard auto/4 --out parts"},
-    {"merge", add_verb<MergeOptions>, "join the shards of verify --exhaustive to one certificate",
-     "  ropewalk merge part1/results.jsonl part2/results.jsonl --out certificate\n"
-     "  ropewalk merge --missing parts --out certificate"},
-    {"replay", add_verb<ReplayOptions>, "run one case again, from the line that a failure printed",
-     "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
-    {"mutants", add_verb<MutantsOptions>,
-     "judge the suite itself: does it find every planted error?",
-     "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay\n"
-     "  ropewalk mutants --profile standard --first-kill --strength 3"},
-    {"bench", add_verb<BenchOptions>, "verify kernels and time those that hold, in paired rounds",
-     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --baseline avx2\n"
-     "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
-     "  ropewalk bench --shape q=32,k=8,d=128,rd=64,theta=500000\n"
-     "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
-     "  ropewalk bench --launches 5 --rounds 40 --out night\n"
-     "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
-    {"doctor", add_verb<DoctorOptions>,
-     "what about this machine makes measurements worse, and what to do about each",
-     "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
-    {"encodings", add_verb<EncodingsOptions>,
-     "RoPE beside nine other encodings of positions: which laws hold, with counterexamples",
-     "  ropewalk encodings\n  ropewalk encodings rope alibi\n  ropewalk encodings --curves "
-     "docs/curves"},
-    {"report", add_verb<ReportOptions>,
-     "make report.html, report.md, results.csv and junit.xml from a results file",
-     "  ropewalk report ropewalk-out/results.jsonl\n"
-     "  ropewalk report results.jsonl --out somewhere --export answers.md"},
-    {"compare", add_verb<CompareOptions>,
-     "two builds in one run, or two runs on one machine class: what became slower or broken",
-     "  ropewalk bench --plugin base=before.so --plugin head=after.so --out out\n"
-     "  ropewalk compare out/results.jsonl\n"
-     "  ropewalk compare before/results.jsonl after/results.jsonl\n"
-     "  ropewalk compare before.jsonl after.jsonl --max-regression 10 --markdown comment.md"},
-    {"run", add_verb<RunOptions>, "verify, bench and report in one go",
-     "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
-     "  ropewalk run --plugin ./my_kernel.so"},
-};
+// In the order of VerbOptions.
+template <std::size_t... I>
+void add_verbs(CLI::App& app, const Typed& typed, Parsed& parsed, std::index_sequence<I...>) {
+  static_assert(sizeof...(I) == std::size(verb_words));
+  (add_verb<std::variant_alternative_t<I, VerbOptions>>(app, verb_words[I], typed, parsed), ...);
+}
 
 std::string suggestion_for(const std::string& word, const std::vector<std::string>& known) {
   const std::string nearest = nearest_to(word, known);
@@ -360,7 +325,7 @@ std::string suggested_option(const CLI::App& app) {
 
 std::string suggested_verb(const std::string& word) {
   std::vector<std::string> names;
-  for (const Verb& v : verbs) names.emplace_back(v.name);
+  for (const VerbWords& v : verb_words) names.emplace_back(v.name);
   return suggestion_for(word, names);
 }
 
@@ -395,13 +360,16 @@ Parsed parse_command_line(int argc, char** argv) {
   app.set_version_flag("--version", std::string("ropewalk ") + ROPEWALK_VERSION);
   app.footer(std::string("ropewalk VERB --help shows a verb's options and examples.\n\n") +
              exit_codes);
-  for (const Verb& v : verbs) v.add(app, v, typed, parsed);
+  add_verbs(app, typed, parsed, std::make_index_sequence<std::variant_size_v<VerbOptions>>());
   try {
     const std::string first = ours > 1 ? argv[1] : "";
-    const bool known = std::any_of(std::begin(verbs), std::end(verbs),
-                                   [&](const Verb& v) { return first == v.name; });
+    const bool known = std::any_of(std::begin(verb_words), std::end(verb_words),
+                                   [&](const VerbWords& v) { return first == v.name; });
     if (!first.empty() && first[0] != '-' && !known)
-      throw CLI::ValidationError("'" + first + "' is no verb" + suggested_verb(first));
+      throw CLI::ValidationError("'" + first + "' is no verb" +
+                                 (is_file_target(first)
+                                      ? "; did you mean ropewalk verify " + first + "?"
+                                      : suggested_verb(first)));
     app.parse(ours, argv);
     parsed.run = true;
   } catch (const CLI::ParseError& e) {

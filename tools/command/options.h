@@ -28,6 +28,7 @@ struct RunIdentity {
 struct KernelChoice {
   std::vector<std::string> kernels;  ///< globs of kernel names
   std::vector<std::string> plugins;  ///< paths of shared libraries
+  std::vector<std::string> targets;  ///< FILE, FILE::GLOB or GLOB, until take_targets()
   std::string cpu_features = "all";
   bool no_cuda = false;         ///< without the CUDA plugin that lies beside the command
   bool baselines = false;       ///< with the baselines that lie beside it
@@ -66,6 +67,7 @@ struct VerifyOptions : JudgingOptions, WorkloadChoice {
   std::string out;                   ///< a folder; if empty, no results file is written
   bool json = false, quiet = false;
   bool all = false;          ///< prints every failure as a block
+  bool fail_fast = false;    ///< ends at the first failure
   bool part_of_run = false;  ///< set by the verb run: the workloads hold nothing to their shape
   bool exhaustive = false;   ///< only an exhaustive run uses the fields below
   std::string positions = "0:2147483647";  ///< the range, first:last
@@ -139,9 +141,11 @@ struct RunOptions {
   std::string out = "ropewalk-out";
 };
 
+struct IncludeDirOptions {};
+
 using VerbOptions = std::variant<ListOptions, VerifyOptions, MergeOptions, ReplayOptions,
                                  MutantsOptions, BenchOptions, DoctorOptions, EncodingsOptions,
-                                 ReportOptions, CompareOptions, RunOptions>;
+                                 ReportOptions, CompareOptions, RunOptions, IncludeDirOptions>;
 
 /// The text as a word of a line for the shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);

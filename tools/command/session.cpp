@@ -181,7 +181,7 @@ void require_kernels(const std::vector<KernelFacts>& kernels, const KernelChoice
     throw UsageError(
         "no kernel matches '" + glob + "' (" +
         (is_baseline ? "compiler baselines: list, bench and run take them, unless --no-baselines"
-         : given.empty() ? "ropewalk list shows them; one in a shared library needs --plugin"
+         : given.empty() ? "ropewalk list shows them; one in a file is FILE::NAME"
                          : "--plugin has " + given + "; ropewalk list shows the others") +
         ")");
   }
@@ -200,20 +200,42 @@ void require_properties(const JudgingOptions& options) {
   }
 }
 
-Progress::Progress(bool quiet)
-    : enabled_(!quiet && isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()) {}
+double seconds_of_command() {
+  static const auto start = std::chrono::steady_clock::now();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Progress::Progress(bool quiet, bool ticks)
+    : enabled_(!quiet), on_terminal_(isatty(STDERR_FILENO) == 1) {
+  if (!enabled_ || !ticks) return;
+  ticking_ = std::jthread([this](const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) &&
+           !stop.stop_requested())
+      write();
+  });
+}
 
 void Progress::show(const std::string& text) {
   if (!enabled_) return;
-  const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  std::fprintf(stderr, "\r\033[K[%5.1f s] %.100s", s, text.c_str());
+  const std::lock_guard lock(mutex_);
+  text_ = text;
+  write();
+}
+
+void Progress::write() {
+  const double s = seconds_of_command();
+  if (text_.empty() || (!on_terminal_ && s < next_s_)) return;
+  next_s_ = s + std::clamp(s / 4, 1.0, 30.0);
+  std::fprintf(stderr, on_terminal_ ? "\r\033[K[%5.1f s] %.100s" : "[%5.1f s] %.200s\n", s,
+               text_.c_str());
   std::fflush(stderr);
-  shown_ = true;
 }
 
 void Progress::clear() {
-  if (shown_) std::fputs("\r\033[K", stderr);
-  shown_ = false;
+  const std::lock_guard lock(mutex_);
+  if (on_terminal_ && !text_.empty()) std::fputs("\r\033[K", stderr);
+  text_.clear();
 }
 
 namespace {

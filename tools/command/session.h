@@ -2,10 +2,13 @@
 // folder.
 #pragma once
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "harness/expected/expected.h"
 #include "harness/worker/worker.h"
@@ -53,18 +56,30 @@ enum class OutputEnd { written, reader_left, lost };
 /// The state of standard output when a verb is done.
 OutputEnd output_end();
 
-/// One line that is rewritten in place, on standard error and only on a terminal.
+/// Since the first call, which the beginning of the command makes.
+double seconds_of_command();
+
+/// What is going on, on standard error, with the seconds since the command began. On a terminal it
+/// is one line that is rewritten in place. Elsewhere it is a line after one second, and then ever
+/// more seldom, down to two a minute.
 class Progress {
  public:
-  explicit Progress(bool quiet);
+  /// `ticks`: the line is written anew each second, from a thread. Without, only show() writes, so
+  /// that nothing disturbs what is being timed.
+  explicit Progress(bool quiet, bool ticks = false);
   ~Progress() { clear(); }
   void show(const std::string& text);
   void clear();
 
  private:
-  bool enabled_;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point start_;
+  void write();
+
+  const bool enabled_, on_terminal_;
+  std::mutex mutex_;  // of what follows
+  std::string text_;  // empty: nothing is shown
+  double next_s_ = 1;
+  std::condition_variable_any wake_;
+  std::jthread ticking_;
 };
 
 /// Writes DIR/results.jsonl with a run row at its beginning and an end row at its end. The run row

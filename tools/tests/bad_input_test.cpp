@@ -62,7 +62,7 @@ TEST(BadInput, CommandLine) {
       {"curves and names", "encodings rope --curves OUT", "", {"--curves"}},
       {"curves into no folder", "encodings --curves /proc/curves", "", {"k: cannot c", "/curves]"}},
       {"an option of another verb", "replay x --profile smoke", "", {"--profile"}},
-      {"an argument too many", "verify plain", "", {"plain"}},
+      {"an argument too many", "list plain", "", {"plain"}},
       {"an option without its value", "verify --known-failures", "", {"--known-failures"}},
       {"no results file", "report", "", {"results"}},
       {"unknown profile", "verify --profile huge", "", {"huge"}},

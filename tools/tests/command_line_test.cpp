@@ -41,7 +41,7 @@ TEST(CommandLine, AMisspelledWordGetsASuggestion) {
                                          {"verfy", "verify"},
                                          {"exhaustiv", ""},
                                          {"verify --colour", ""},
-                                         {"verify plain", ""}}) {
+                                         {"list plain", ""}}) {
     const Result r = ropewalk(arguments);
     EXPECT_EQ(r.code, 2) << arguments;
     EXPECT_EQ(lines_in(r.err), 1) << arguments << r.err;

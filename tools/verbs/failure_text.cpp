@@ -261,12 +261,24 @@ void print_failure(const VerdictRow& row, const std::vector<VerdictRow>& more, b
   for (const auto& text : texts) print_lines(text);
 }
 
-void print_failures(std::vector<VerdictRow> failures, bool all) {
+void print_failures(std::vector<VerdictRow> failures, bool all, const VerdictRow* shown) {
   failures = failures_of(failures);
-  if (all)
-    for (const VerdictRow& row : failures) print_failure(row, {}, true);
-  else
-    for (const OneCause& cause : by_cause(failures)) print_failure(cause.first, cause.more);
+  const auto is_shown = [&](const VerdictRow& row) {
+    return shown != nullptr && row.kernel == shown->kernel && row.property == shown->property &&
+           row.plugin == shown->plugin && cell_of(row) == cell_of(*shown);
+  };
+  if (all) {
+    for (const VerdictRow& row : failures)
+      if (!is_shown(row)) print_failure(row, {}, true);
+    return;
+  }
+  for (const auto& [first, more] : by_cause(failures)) {
+    if (!is_shown(first)) print_failure(first, more);
+    if (!is_shown(first) || more.empty()) continue;
+    print_lines(wrapped(fmt::format("{:<5} {} ({}): {}, the first failure, above", first.verdict,
+                                    first.kernel, cell_and_words(first), first.property)));
+    print_lines(wrapped("      same cause " + same_cause(more), text_column));
+  }
 }
 
 void print_first_failure(const std::vector<VerdictRow>& rows) {

@@ -33,8 +33,9 @@ void print_failure(const report::VerdictRow& row, const std::vector<report::Verd
                    bool all = false);
 
 /// Prints the failures of one kernel, that which tells most first: each as a block, or one block
-/// for each cause.
-void print_failures(std::vector<report::VerdictRow> failures, bool all);
+/// for each cause. `shown` has its block already; NULL: none has.
+void print_failures(std::vector<report::VerdictRow> failures, bool all,
+                    const report::VerdictRow* shown = nullptr);
 
 /// Prints which failure to begin with, unless a run has printed at most one block.
 void print_where_to_start(const std::vector<report::VerdictRow>& rows, bool all);

@@ -16,7 +16,10 @@ using namespace report;
 
 int run(const ReplayOptions& options) {
   const Case c = case_from_text(options.line);
-  WorkerOptions w = worker_options({{}, {}, options.cpu_features, true});
+  KernelChoice choice;
+  choice.cpu_features = options.cpu_features;
+  choice.no_cuda = true;
+  WorkerOptions w = worker_options(choice);
   if (!c.plugin.empty()) w.plugins = w.tolerated_plugins = {c.plugin};
   w.tolerated = options.tolerated;
   const PluginKernels found = kernels_by_plugin(w);

@@ -24,6 +24,7 @@ int run(const EncodingsOptions& options);
 int run(const ReportOptions& options);
 int run(const CompareOptions& options);
 int run(const RunOptions& options);
+int run(const IncludeDirOptions& options);
 
 /// The verb list with --config: what the configs come to, and how they differ.
 int list_configs(const ListOptions& options);

@@ -23,9 +23,9 @@ using namespace properties;
 using namespace report;
 namespace {
 
-// Prints the passes of one kernel, pairing and type as one line, once all are there. Prints
-// failures as blocks when the kernel is done. The block that tells most about the error stands
-// first.
+// Prints the first failure of the run at once. Prints the passes of one kernel, pairing and type as
+// one line, once all are there, and the other failures as blocks when the kernel is done. The block
+// that tells most about the error stands first.
 class Printer {
  public:
   explicit Printer(const VerifyOptions& options) : options_(options) {}
@@ -51,6 +51,7 @@ class Printer {
     } else if (is_failure(row.verdict)) {
       ++failed_;
       failures_.push_back(row);
+      print_if_first(row);
     } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
       // Once a kernel, not once for each pairing and type.
       print_lines(wrapped(fmt::format("{:<5} {} ({}): {}: {}", row.verdict, row.kernel,
@@ -66,8 +67,16 @@ class Printer {
   }
 
  private:
+  void print_if_first(const VerdictRow& row) {
+    if (shown_ || !row.known.empty()) return;
+    shown_ = row;
+    fmt::print("first failure, after {:.1f} s{}\n", seconds_of_command(),
+               options_.fail_fast ? "" : "; the run goes on (--fail-fast ends it here)");
+    print_failure(row, {}, options_.all);
+  }
+
   void print_held_back() {
-    print_failures(failures_, options_.all);
+    print_failures(failures_, options_.all, shown_ ? &*shown_ : nullptr);
     failures_.clear();
     flush_output();
   }
@@ -106,6 +115,7 @@ class Printer {
 
   const VerifyOptions& options_;
   VerdictRow first_, worst_;
+  std::optional<VerdictRow> shown_;  // the first failure
   std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
   std::vector<VerdictRow> failures_;
   std::size_t passed_ = 0, failed_ = 0;
@@ -194,10 +204,11 @@ int verify_and_print(const VerifyOptions& options,
   std::optional<LedgerCheck> ledger;
   if (!options.ledger.empty() || !options.write_ledger.empty()) ledger.emplace(options);
   if (!options.part_of_run) require_kernels(options);
-  Progress progress(options.quiet);
+  Progress progress(options.quiet, true);
   Printer printer(options);
   std::vector<VerdictRow> rows;
   VerifyPlan plan = verify_plan(options);
+  plan.until_failure = plan.fail_fast = options.fail_fast;
   if (options.chooses() && !options.part_of_run) hold_to_shape(options, plan);
   if (!options.dtype.empty() && !options.part_of_run)
     plan.dtypes = {bench::dtype_of(options.dtype)};

@@ -1,0 +1,83 @@
+#include "tools/command/targets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/glob.h"
+#include "harness/process/given_plugin.h"
+#include "harness/worker/own_workers.h"
+#include "tools/command/session.h"
+
+namespace ropewalk::tools {
+using namespace harness;
+namespace {
+
+struct FileTarget {
+  std::string file, kernel;  // a glob; empty: all
+};
+
+FileTarget parts_of(const std::string& target) {
+  const std::size_t at = target.rfind("::");
+  if (at == std::string::npos) return {target, ""};
+  return {target.substr(0, at), target.substr(at + 2)};
+}
+
+void refuse_source(const std::string& file) {
+  for (const auto& [suffix, compiler] : {std::pair{".cpp", "g++ -std=c++20"},
+                                         {".cc", "g++ -std=c++20"},
+                                         {".c", "gcc"},
+                                         {".cu", "nvcc -std=c++20"}})
+    if (file.ends_with(suffix))
+      throw UsageError(fmt::format(
+          "{} is source code; make a shared library of it, for example: {} -O3 {} -shared "
+          "-I\"$(ropewalk include-dir)\" {} -o my_kernel.so",
+          file, compiler,
+          suffix == std::string(".cu") ? "-Xcompiler -fPIC" : "-ffp-contract=off -fPIC", file));
+}
+
+}  // namespace
+
+bool is_file_target(const std::string& target) {
+  return parts_of(target).file.find_first_of("/.") != std::string::npos;
+}
+
+void take_targets(KernelChoice& choice, const std::vector<std::string>& beside) {
+  if (choice.targets.empty()) return;
+  std::vector<FileTarget> files;
+  for (const std::string& target : choice.targets) {
+    if (!is_file_target(target)) {
+      choice.kernels.push_back(target);
+      continue;
+    }
+    files.push_back(parts_of(target));
+    const std::string& file = files.back().file;
+    refuse_source(file);
+    if (std::count(choice.plugins.begin(), choice.plugins.end(), file) == 0)
+      choice.plugins.push_back(file);
+  }
+  if (choice.kernels.empty()) choice.no_cuda = true, choice.baselines = false;  // nothing of theirs
+  Progress progress(false);
+  if (!files.empty()) progress.show("loads " + files.front().file);
+  const std::vector<KernelFacts> kernels = kernels_by_plugin(worker_options(choice)).kernels;
+  for (const FileTarget& target : files) {
+    std::vector<std::string> all, chosen;
+    for (const KernelFacts& k : kernels)
+      if (k.plugin == target.file) {
+        all.push_back(k.name);
+        if (target.kernel.empty() ||
+            glob_matches(given_plugin(target.file).prefix + target.kernel, k.name))
+          chosen.push_back(k.name);
+      }
+    if (chosen.empty() && !all.empty())
+      throw UsageError(fmt::format("{} has no kernel {}: it has {}", target.file, target.kernel,
+                                   fmt::join(all, ", ")));
+    choice.kernels.insert(choice.kernels.end(), chosen.begin(), chosen.end());
+  }
+  for (const std::string& name : beside)
+    for (const KernelFacts& k : kernels)
+      if (k.name == name) choice.kernels.push_back(name);
+  choice.targets.clear();
+}
+
+}  // namespace ropewalk::tools
