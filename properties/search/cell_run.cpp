@@ -128,8 +128,7 @@ class CellRun {
     limits.most_cases = is_shortened() ? third_of_an_array : plan_.array_cases;
     limits.on_case = [&](std::size_t at) {
       const std::lock_guard lock(mutex_);
-      show(fmt::format("{} and {} more, case {} of the covering array", judged.front()->name,
-                       judged.size() - 1, at + 1));
+      show(fmt::format("{} and {} more, case {}", judged.front()->name, judged.size() - 1, at + 1));
     };
     if (plan_.profile == Profile::smoke) limits.large = &carried_.large;
     // Its row need not wait for the other cases.

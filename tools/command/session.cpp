@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -206,7 +207,7 @@ double seconds_of_command() {
 }
 
 Progress::Progress(bool quiet, bool ticks)
-    : enabled_(!quiet), on_terminal_(isatty(STDERR_FILENO) == 1) {
+    : enabled_(!quiet), on_terminal_(isatty(STDERR_FILENO) == 1), next_s_(on_terminal_ ? 0 : 1) {
   if (!enabled_ || !ticks) return;
   ticking_ = std::jthread([this](const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
@@ -225,10 +226,13 @@ void Progress::show(const std::string& text) {
 
 void Progress::write() {
   const double s = seconds_of_command();
-  if (text_.empty() || (!on_terminal_ && s < next_s_)) return;
-  next_s_ = s + std::clamp(s / 4, 1.0, 30.0);
-  std::fprintf(stderr, on_terminal_ ? "\r\033[K[%5.1f s] %.100s" : "[%5.1f s] %.200s\n", s,
-               text_.c_str());
+  if (text_.empty() || s < next_s_) return;
+  next_s_ = s + (on_terminal_ ? 0.05 : std::clamp(s / 4, 1.0, 30.0));
+  winsize window{};
+  const bool is_known = on_terminal_ && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0;
+  const int columns = on_terminal_ ? (is_known && window.ws_col > 0 ? window.ws_col : 80) : 200;
+  std::fprintf(stderr, on_terminal_ ? "\r\033[K[%5.1f s] %.*s" : "[%5.1f s] %.*s\n", s,
+               std::max(columns - 11, 1), text_.c_str());
   std::fflush(stderr);
 }
 

@@ -77,7 +77,7 @@ class Progress {
   const bool enabled_, on_terminal_;
   std::mutex mutex_;  // of what follows
   std::string text_;  // empty: nothing is shown
-  double next_s_ = 1;
+  double next_s_;
   std::condition_variable_any wake_;
   std::jthread ticking_;
 };
