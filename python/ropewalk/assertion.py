@@ -119,13 +119,21 @@ def keep(name, text):
 
 
 def failing(output):
-    """Of the verdicts that are no PASS: their names, why, and the lines that replay them."""
-    kept, fails, wanted = [], False, False
-    for line in output.splitlines():
-        if not line.startswith(" "):
-            fails = line.startswith(("FAIL", "CRASH", "HANG", "BROKEN"))
-            wanted = fails or line.startswith("start here")
-        elif fails and line[6:17].strip():  # else it goes on with the line before
-            wanted = line.split()[0] in ("because", "cause", "replay")
-        kept += [line] if wanted else []
+    """Of the blocks of failures: the name, why, and the line that replays it."""
+    kept, block = [], []
+    for line in [*output.splitlines(), ""]:
+        if line.startswith(" "):
+            block.append(line)
+            continue
+        claims = [i for i, text in enumerate(block) if text.startswith("      claim ")]
+        if claims:
+            kept += block[: claims[0]]
+            wanted = False
+            for text in block[claims[0] :]:
+                if text[6:17].strip():  # else it goes on with the line before
+                    wanted = text.split()[0] in ("because", "cause", "replay")
+                kept += [text] if wanted else []
+        elif block and block[0].startswith("start here"):
+            kept += block
+        block = [line]
     return kept or output.splitlines()
