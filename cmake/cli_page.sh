@@ -18,7 +18,7 @@ exit codes, and the [glossary](glossary.md) explains the words.
 
 END
 "$ropewalk" --help | awk '
-  /^[A-Za-z]+:$/ { verbs = tolower($1) == "subcommands:"; next }
+  /^[A-Za-z ]+:$/ { verbs = tolower($1) != "options:"; next }
   verbs && /^  [a-z]/ {
     if (!rows++) print "| verb | what it does |\n|---|---|"
     verb = $1; $1 = ""; sub(/^ /, "")
@@ -26,7 +26,7 @@ END
   }
   END { if (!rows) exit 1 }'
 
-for verb in $("$ropewalk" --help | awk '/^[A-Za-z]+:$/ { verbs = tolower($1) == "subcommands:"; next }
+for verb in $("$ropewalk" --help | awk '/^[A-Za-z ]+:$/ { verbs = tolower($1) != "options:"; next }
                                         verbs && /^  [a-z]/ { print $1 }'); do
   printf '\n## ropewalk %s\n\n' "$verb"
   "$ropewalk" "$verb" --help | awk '

@@ -1,5 +1,5 @@
 # Finds the nvcc that kernels/CMakeLists.txt calls. The language CUDA is not enabled: CMake 3.25
-# does not know C++20 of nvcc, so a custom command passes every flag. README: how to get an nvcc.
+# does not know C++20 of nvcc, so a custom command passes every flag (docs/timing-a-gpu.md).
 #   ROPEWALK_CUDA=AUTO  the plugin is built if a usable nvcc is on PATH, or ROPEWALK_NVCC is given
 #   ROPEWALK_CUDA=ON    it is an error if there is no usable nvcc
 #   ROPEWALK_CUDA=OFF   nvcc is not looked for
@@ -54,7 +54,7 @@ elseif(NOT fault)
 endif()
 if(fault AND (ROPEWALK_CUDA STREQUAL "ON" OR (ROPEWALK_NVCC AND ROPEWALK_CUDA STREQUAL "AUTO")))
   message(FATAL_ERROR "CUDA plugin: ${fault}\n"
-    "Give ROPEWALK_NVCC=FILE of a usable nvcc, or ROPEWALK_CUDA=OFF (README, CUDA kernels).")
+    "Give ROPEWALK_NVCC=FILE of a usable nvcc, or ROPEWALK_CUDA=OFF (docs/timing-a-gpu.md).")
 elseif(fault)
   unset(ropewalk_nvcc)
   message(STATUS "CUDA plugin: not built, ${fault}")

@@ -263,7 +263,7 @@ void ConfigReader::read_for(const std::string& layer) {
     const auto layers = size("num_hidden_layers");
     if (index.find_first_not_of("0123456789") != index.npos ||
         (layers && i >= static_cast<std::size_t>(*layers)))
-      fail("per_layer_config." + index, "is no layer of this model");
+      fail("per_layer_config." + index, "is not a layer of this model");
     if (layer_object_.empty() && i < types.size() && types[i] == layer)
       layer_object_ = "per_layer_config." + index + ".";
   }

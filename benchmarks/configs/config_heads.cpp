@@ -86,7 +86,7 @@ std::int64_t head_dim_of(ConfigReader& in, std::int64_t heads) {
   if (!width) in.fail(keys.front(), "is missing, and so is " + wide.front());
   const std::int64_t share = in.type() == nullptr ? 1 : in.type()->width_share;
   if (*width * share % heads != 0)
-    in.fail(wide.front(), fmt::format("{} is no multiple of {} heads", *width, heads));
+    in.fail(wide.front(), fmt::format("{} is not a multiple of {} heads", *width, heads));
   const std::int64_t head_dim = *width * share / heads;
   if (in.contradicts(keys.front(), head_dim))
     in.fail(keys.front(), fmt::format("is at odds with {} over the heads, which {} takes: {}",

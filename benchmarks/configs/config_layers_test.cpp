@@ -217,9 +217,9 @@ TEST(ConfigLayers, WhatTheTypeCannotUse) {
       {R"("granite_swa", "num_hidden_layers": 4, "layer_rope_theta": [10000, 0])",
        "layer_rope_theta: has 2 numbers", "is 4"},
       {R"("gemma4_text", "num_hidden_layers": 4, "per_layer_config": {"7": {"head_dim": 64}})",
-       "per_layer_config.7: ", "no layer"},
+       "per_layer_config.7: ", "not a layer"},
       {R"("gemma4_text", "per_layer_config": {"x": {"head_dim": 64}})",
-       "per_layer_config.x: ", "no layer"}};
+       "per_layer_config.x: ", "not a layer"}};
   for (const auto& each : faults)
     expect_refused(std::string(R"({"model_type": )") + each.members + "}",
                    std::string("FILE: ") + each.start, each.part);

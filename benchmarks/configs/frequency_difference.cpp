@@ -158,7 +158,7 @@ PrintedFrequencies parse_frequencies(std::string_view text, const std::string& f
     const bool name = std::isalpha(static_cast<unsigned char>(word.front())) != 0;
     if (!number && ((name && out.values.empty()) || word.find('=') != word.npos)) continue;
     if (!number || !std::isfinite(value))
-      throw BadFile(fmt::format("{}: '{}' is no finite number", file, shown(word, 40)));
+      throw BadFile(fmt::format("{}: '{}' is not a finite number", file, shown(word, 40)));
     out.values.push_back(value);
     out.half_digits.push_back(rounds ? half_digit(word) : 0);
   }

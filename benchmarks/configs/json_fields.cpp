@@ -89,7 +89,7 @@ JsonFields parse_json_fields(std::string_view text, const std::string& file) {
     const auto level = static_cast<std::size_t>(depth);
     const bool begins = event == Event::object_start || event == Event::array_start;
     if (level == 0 && (event == Event::array_start || event == Event::value))
-      throw BadFile(file + ": is no JSON object");
+      throw BadFile(file + ": is not a JSON object");
     if (depth == levels_max && begins) throw BadFile(file + ": nested deeper than 32 levels");
     if (event == Event::key) {
       const auto name = value.get<std::string>();
@@ -113,7 +113,7 @@ JsonFields parse_json_fields(std::string_view text, const std::string& file) {
     const json all = json::parse(marked, take);
   } catch (const json::parse_error& error) {
     const auto seen = std::string_view(marked).substr(0, error.byte);
-    throw BadFile(file, 1 + std::count(seen.begin(), seen.end(), '\n'), "is no JSON");
+    throw BadFile(file, 1 + std::count(seen.begin(), seen.end(), '\n'), "is not JSON");
   } catch (const json::exception&) {  // a number that no double can hold
     const std::string at = names.empty() ? "" : shown(place()) + ": ";
     throw BadFile(fmt::format("{}: {}a number out of range", file, at));

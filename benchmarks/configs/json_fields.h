@@ -26,7 +26,7 @@ inline constexpr std::size_t list_members_max = 4096;
 using JsonFields = std::map<std::string, JsonValue, std::less<>>;
 
 /// Throws BadFile, with `file` and, if known, the line or the name, for
-/// - a text that is no JSON object,
+/// - a text that is not a JSON object,
 /// - a number out of range,
 /// - more than 32 levels,
 /// - a kept name that stands twice in its object.

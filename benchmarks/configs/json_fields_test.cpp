@@ -63,19 +63,19 @@ TEST(JsonFields, ListsAndTheWordsOfPython) {
 }
 
 TEST(JsonFields, WhatIsRefusedIsOneLine) {
-  EXPECT_EQ(message_of(""), "FILE:1: is no JSON");
-  EXPECT_EQ(message_of("{\"a\": 1"), "FILE:1: is no JSON");
-  EXPECT_EQ(message_of("{\n\"a\": NaNs}"), "FILE:2: is no JSON");
-  EXPECT_EQ(message_of("{\"a\": \"\xff\"}"), "FILE:1: is no JSON");
-  EXPECT_EQ(message_of("{} {}"), "FILE:1: is no JSON");
+  EXPECT_EQ(message_of(""), "FILE:1: is not JSON");
+  EXPECT_EQ(message_of("{\"a\": 1"), "FILE:1: is not JSON");
+  EXPECT_EQ(message_of("{\n\"a\": NaNs}"), "FILE:2: is not JSON");
+  EXPECT_EQ(message_of("{\"a\": \"\xff\"}"), "FILE:1: is not JSON");
+  EXPECT_EQ(message_of("{} {}"), "FILE:1: is not JSON");
   EXPECT_EQ(message_of("{\"a\": 1e999}"), "FILE: a: a number out of range");
   EXPECT_EQ(message_of("{\"b\": {\"a\": [1, {\"c\": -1e999}]}}"),
             "FILE: b.a: a number out of range");
   EXPECT_EQ(message_of("{\"a.b\": 1e999}"), "FILE: a number out of range");
   EXPECT_EQ(message_of("1e999"), "FILE: a number out of range");
   EXPECT_EQ(message_of(std::string("{}\0", 3)), "FILE: has a byte of 0");
-  EXPECT_EQ(message_of("[1]"), "FILE: is no JSON object");
-  EXPECT_EQ(message_of("7"), "FILE: is no JSON object");
+  EXPECT_EQ(message_of("[1]"), "FILE: is not a JSON object");
+  EXPECT_EQ(message_of("7"), "FILE: is not a JSON object");
   EXPECT_EQ(message_of(R"({"a": 1, "a": 2})"), "FILE: 'a' stands twice");
   EXPECT_EQ(message_of(R"({"b": {"a": 1, "a": 2}})"), "FILE: 'b.a' stands twice");
   EXPECT_EQ(message_of(R"({"a\nb": 1, "a\nb": 1})"), "FILE: 'a?b' stands twice");

@@ -44,7 +44,7 @@ const RopePlace& chosen_of(ConfigReader& in, const std::vector<RopePlace>& place
     if (place.rotated && (place.layer == name || name.empty())) return place;
   if (names == std::vector<std::string>{""})
     in.fail("layer_types", fmt::format("--layer {}: all layers rotate alike", shown(name)));
-  in.fail("layer_types", fmt::format("--layer {} is none of the rotated layers: {}", shown(name),
+  in.fail("layer_types", fmt::format("--layer {} is not one of the rotated layers: {}", shown(name),
                                      fmt::join(names, ", ")));
 }
 

@@ -112,7 +112,7 @@ TEST(ModelConfig, ThePairingIsNeverGuessed) {
 
 TEST(ModelConfig, KeysOfTheWrongKind) {
   expect_refused("{}", "FILE: model_type: ", "is missing");
-  expect_refused("[]", "FILE: ", "no JSON object");
+  expect_refused("[]", "FILE: ", "not a JSON object");
   expect_refused(with("4,", "\"4\","), "FILE: num_attention_heads: is '4'", "integer from 1");
   expect_refused(with("4,", "4.5,"), "FILE: num_attention_heads: is 4.5", "integer from 1");
   expect_refused(with("4,", "0,"), "FILE: num_attention_heads: is 0", "integer from 1");
@@ -145,7 +145,7 @@ TEST(ModelConfig, WhatIsMissingOrAtOdds) {
   expect_refused(without("\"num_attention_heads\": 4,"), "FILE: num_attention_heads: ", "--heads",
                  halves);
   expect_refused(without("\"rope_theta\": 10000,"), "FILE: rope_theta: ", "--theta", halves);
-  expect_refused(with("64", "66"), "FILE: hidden_size: ", "66 is no multiple of 4");
+  expect_refused(with("64", "66"), "FILE: hidden_size: ", "66 is not a multiple of 4");
   const struct {
     const char *more, *start, *part;
   } faults[] = {{"\"rotary_emb_base\": 2", "FILE: rotary_emb_base: is 2", "rope_theta is 10000"},

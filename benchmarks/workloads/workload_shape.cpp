@@ -69,7 +69,7 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
     return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
   if (!is_floating(in_contract(w.dtype)) || !is_floating(in_contract(harness::table_dtype(w))) ||
       (w.position_dtype != Dtype::i32 && w.position_dtype != Dtype::i64))
-    return ShapeFault{"dtype", "a data type is none that is timed"};
+    return ShapeFault{"dtype", "a data type cannot be timed"};
   if (auto fault = window_fault(w)) return fault;
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
     return ShapeFault{"rope_theta", fmt::format("rope_theta is {}; it must be finite and at least "

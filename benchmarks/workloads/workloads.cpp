@@ -389,7 +389,7 @@ std::vector<Workload> through_phases(const Workload& model, const std::string& f
     read_phase(TableEntry("phase", *table), w);
     w.name = model.name + "/" + name;
     if (!good_workload_name(w.name))
-      throw BadFile(fmt::format("{}: '{}' is no name of a workload", file, shown(w.name)));
+      throw BadFile(fmt::format("{}: '{}' is not a valid workload name", file, shown(w.name)));
     if (const auto fault = shape_fault(w))
       throw BadFile(fmt::format("{}: {}: {}", file, w.name, fault->what));
     lay_out(w);

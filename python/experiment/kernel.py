@@ -38,7 +38,7 @@ def kernels_of(path):
     try:
         listed = C.CDLL(os.path.abspath(path)).rope_kernels_v1
     except (OSError, AttributeError) as error:
-        refuse(f"{path} is no plugin: {error}")
+        refuse(f"{path} is not a plugin: {error}")
     listed.restype = C.POINTER(c.KernelList)
     kernels = listed().contents
     entries = [kernels.kernels[i].contents for i in range(kernels.count)]

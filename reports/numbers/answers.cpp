@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "kernels/api/types.h"
 #include "reports/numbers/board_name.h"
 
 namespace ropewalk::report {
@@ -46,9 +47,7 @@ void take_error(KernelAnswer& answer, const BoardName& board, const Results& res
 KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Results& results) {
   KernelAnswer answer;
   answer.contest = &contest;
-  answer.angles = board.is_of_device()        ? "GPU"
-                  : board.angles() == "table" ? "tables given"
-                                              : "own angles";
+  answer.angles = angle_groups[board.is_of_device() ? 2 : board.angles() == "table" ? 0 : 1];
   std::vector<const BoardEntry*> kernels;
   for (const BoardEntry& entry : contest.entries)
     if (is_candidate(entry)) kernels.push_back(&entry);
@@ -73,11 +72,11 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
   }
   if (!answer.alike.empty() && answer.alike.size() + 1 == kernels.size()) {
     const auto launches = std::ssize(first.launches);
-    answer.why =
-        launches < least_launches
-            ? fmt::format("{} launches of at least {}", launches, least_launches)
-            : fmt::format("the rounds do not tell {} kernels apart by more than {}", kernels.size(),
-                          percent_text(std::min(100 * contest.group->margin, 1000.0)));
+    answer.why = launches < least_launches
+                     ? fmt::format("{} launches of at least {}", launches, least_launches)
+                     : "not distinguishable by more than " +
+                           percent_text(std::min(100 * contest.group->margin, 1000.0));
+    answer.alike = kernels;
     return answer;
   }
   answer.winner = &first;
@@ -93,40 +92,55 @@ std::string whole_name(const KernelAnswer& answer) {
   return answer.whole == nullptr ? "none" : answer.whole->row->kernel;
 }
 
+// "avx512, avx2 or plain"; more than three are counted.
 std::string names_of(const std::vector<const BoardEntry*>& kernels) {
+  if (kernels.size() > 3) return fmt::format("{} kernels", kernels.size());
   std::string names;
-  for (const BoardEntry* kernel : kernels)
-    names += (names.empty() ? "" : ", ") + ranked_name(*kernel->row);
-  return names;
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    names += (i == 0 ? "" : i + 1 < kernels.size() ? ", " : " or ") + ranked_name(*kernels[i]->row);
+  return names.empty() ? "no answer" : names;
 }
 
-// "avx512", "avx512 (4 of 5 workloads), avx2 (1)", with the clauses of those that have one.
+// The kernels of which one is the fastest.
+std::string fastest_names(const KernelAnswer& answer) {
+  std::vector<const BoardEntry*> kernels = answer.alike;
+  if (answer.winner != nullptr) kernels.insert(kernels.begin(), answer.winner);
+  return names_of(kernels);
+}
+
+// "avx512", "avx512 in 4 of 5 workloads, avx512 or avx2 (not distinguishable) in 1", with the
+// clauses of those that have one.
 std::string winners_text(const std::vector<const KernelAnswer*>& answers) {
-  std::map<std::string, std::size_t> wins;
-  std::map<std::string, std::string> also;
+  std::map<std::string, std::size_t> count_of;
   for (const KernelAnswer* answer : answers) {
-    const std::string name =
-        answer->winner == nullptr ? "nothing resolved" : ranked_name(*answer->winner->row);
-    ++wins[name];
-    if (answer->whole == answer->winner) continue;
-    const bool is_said = answer->clause.starts_with(framework);  // by its name
-    also[name] = (is_said ? "" : " (" + answer->clause + ")") + ", " + whole_name(*answer) +
-                 " keeps the whole contract";
+    std::string text = fastest_names(*answer);
+    if (!answer->alike.empty()) {
+      text += " (not distinguishable)";
+    } else if (answer->whole != answer->winner) {
+      const bool is_said = answer->clause.starts_with(framework);  // by its name
+      text += (is_said ? "" : " (" + answer->clause + ")") + ", " + whole_name(*answer) +
+              " keeps the whole contract";
+    }
+    ++count_of[text];
   }
-  std::vector<std::pair<std::size_t, std::string>> order;
-  for (const auto& [name, count] : wins) order.emplace_back(count, name);
+  std::vector<std::pair<std::string, std::size_t>> order(count_of.begin(), count_of.end());
   std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto& [count, name] = order[i];
-    text += (i == 0 ? "" : ", ") + name;
-    if (order.size() > 1)
-      text += i == 0 ? fmt::format(" ({} of {} workloads)", count, answers.size())
-                     : fmt::format(" ({})", count);
-    text += also[name];
-  }
-  return text;
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (order.size() == 1) return order.front().first;
+  std::string out;
+  for (const auto& [text, count] : order)
+    out += out.empty() ? fmt::format("{} in {} of {} workloads", text, count, answers.size())
+                       : fmt::format(", {} in {}", text, count);
+  return out;
+}
+
+// An error in units of u times the length of a pair, as a share of that length.
+std::string error_text(const KernelAnswer& answer) {
+  const std::string dtype(BoardName(answer.contest->of->board).dtype());
+  if (answer.error_unit == "u rho")
+    for (const DataType& type : data_type_rows)
+      if (type.word == dtype) return fmt::format("{:.1e} of |x|", answer.error * type.format.u);
+  return answer.error_unit.empty() ? "" : fmt::format("{:.2g} {}", answer.error, answer.error_unit);
 }
 
 }  // namespace
@@ -141,13 +155,11 @@ std::vector<KernelAnswer> answers_of(const Summary& summary, const Results& resu
 
 AnswerWords answer_words(const KernelAnswer& answer) {
   AnswerWords words;
-  if (answer.winner == nullptr) {
-    words.kernel = "nothing resolved";
-    words.beside = answer.why;
-    return words;
-  }
+  words.kernel = fastest_names(answer);
+  words.beside = answer.why;
+  if (answer.winner == nullptr) return words;
+  if (!answer.alike.empty()) words.beside = "not distinguishable";
   const BoardEntry& winner = *answer.winner;
-  words.kernel = ranked_name(*winner.row);
   words.time = fmt::format("{:.4g} ns/token", winner.ns);
   if (winner.row->role == Role::baseline)
     words.against = "the baseline";
@@ -156,11 +168,8 @@ AnswerWords answer_words(const KernelAnswer& answer) {
         "{:.1f} % less time than {} [{:.1f}, {:.1f}]", 100 * (1 - winner.claim->interval.ratio),
         answer.contest->group->baseline, 100 * (1 - winner.claim->interval.high),
         100 * (1 - winner.claim->interval.low));
-  if (winner.percent_of_ceiling > 0)
-    words.ceiling = fmt::format("{:.1f} %", winner.percent_of_ceiling);
-  if (!answer.error_unit.empty())
-    words.error = fmt::format("{:.2g} {}", answer.error, answer.error_unit);
-  if (!answer.alike.empty()) words.beside = "not told from it: " + names_of(answer.alike);
+  if (winner.percent_of_ceiling > 0) words.ceiling = ceiling_share_text(winner.percent_of_ceiling);
+  words.error = error_text(answer);
   if (!answer.clause.empty())
     words.beside +=
         fmt::format("{}{}; the first that keeps the whole contract: {}",
@@ -172,9 +181,9 @@ std::string answer_text(const KernelAnswer& answer) {
   const AnswerWords words = answer_words(answer);
   if (answer.winner == nullptr) return words.kernel + ": " + words.beside;
   std::string text = words.kernel;
-  for (const std::string& part : {words.time, words.against})
+  for (const std::string& part : {words.time, words.against, words.ceiling})
     if (!part.empty()) text += ", " + part;
-  if (!words.ceiling.empty()) text += ", " + words.ceiling + " of the ceiling";
+  if (words.ceiling.ends_with('%')) text += " of the ceiling";
   if (!words.error.empty()) text += ", error at most " + words.error;
   return text + (words.beside.empty() ? "" : "; " + words.beside);
 }
@@ -183,23 +192,28 @@ std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answe
   constexpr const char* phases[][2] = {
       {"decode", "Decode"}, {"prefill", "Prefill"}, {"working_set", "Working set"}};
   std::vector<std::string> sentences;
-  for (const auto& [phase, shown] : phases) {
-    std::vector<std::pair<std::string, std::vector<const KernelAnswer*>>> groups;
-    for (const char* angles : {"tables given", "own angles", "GPU"}) {
+  double floor = 0;
+  for (const KernelAnswer& answer : answers)
+    if (answer.contest->group != nullptr && answer.contest->group->valid)
+      floor = std::max(floor, answer.contest->group->noise_floor);
+  const bool ranks = std::any_of(answers.begin(), answers.end(), [](const KernelAnswer& answer) {
+    return answer.winner != nullptr && answer.alike.empty();
+  });
+  if (floor > useful_floor)
+    sentences.push_back(fmt::format("{}: two copies of one kernel differed by up to {}.",
+                                    ranks ? "Noisy" : "Too noisy to rank",
+                                    percent_text(100 * floor)));
+  if (floor > useful_floor && !ranks) return sentences;
+  for (const auto& [phase, shown] : phases)
+    for (const std::string_view angles : angle_groups) {
       std::vector<const KernelAnswer*> group;
       for (const KernelAnswer& answer : answers)
         if (answer.contest->of->phase == phase && answer.contest->of->threads == 1 &&
             answer.angles == angles)
           group.push_back(&answer);
-      if (!group.empty()) groups.emplace_back(angles, std::move(group));
+      if (!group.empty())
+        sentences.push_back(fmt::format("{} ({}): {}.", shown, angles, winners_text(group)));
     }
-    if (groups.empty()) continue;
-    std::string text = fmt::format("{}: ", shown);
-    for (std::size_t i = 0; i < groups.size(); ++i)
-      text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", groups[i].first,
-                          winners_text(groups[i].second));
-    sentences.push_back(text + ".");
-  }
   return sentences;
 }
 

@@ -69,7 +69,7 @@ TEST(Answers, TheFastestThatIsToldFromAnotherWins) {
       << answer_text(answer);
   EXPECT_NE(answer_text(answer).find("% less time than plain ["), std::string::npos);
   const std::string all = answer_sentence(summary.answers);
-  EXPECT_NE(all.find("tables given: fast."), std::string::npos) << all;
+  EXPECT_NE(all.find("Decode (cos/sin table given): fast."), std::string::npos) << all;
 }
 
 TEST(Answers, OneThatIsNotToldFromItStandsBeside) {
@@ -78,18 +78,33 @@ TEST(Answers, OneThatIsNotToldFromItStandsBeside) {
   const KernelAnswer& answer = only(summary);
   ASSERT_NE(answer.winner, nullptr) << answer.why;
   ASSERT_EQ(answer.alike.size(), 1u);
-  EXPECT_NE(answer_text(answer).find("; not told from it: "), std::string::npos);
+  EXPECT_TRUE(answer_text(answer).starts_with("fast or alike, ")) << answer_text(answer);
+  EXPECT_TRUE(answer_text(answer).ends_with("; not distinguishable")) << answer_text(answer);
+  EXPECT_EQ(answer_sentence(summary.answers),
+            "Decode (cos/sin table given): fast or alike (not distinguishable).");
 }
 
 TEST(Answers, NothingIsResolvedIfAllAreAlike) {
   const Results results = run_of({{"plain", 100}, {"other", 99.9}}, 0.05);
   const Summary summary = summarize(results);
   EXPECT_EQ(only(summary).winner, nullptr);
-  EXPECT_TRUE(answer_text(only(summary))
-                  .starts_with("nothing resolved: the rounds do not tell 2 kernels apart"))
+  EXPECT_TRUE(
+      answer_text(only(summary)).starts_with("other or plain: not distinguishable by more than "))
       << answer_text(only(summary));
-  EXPECT_NE(answer_sentence(summary.answers).find("tables given: nothing resolved."),
-            std::string::npos);
+  EXPECT_EQ(answer_sentence(summary.answers),
+            "Decode (cos/sin table given): other or plain (not distinguishable).");
+}
+
+TEST(Answers, NoiseIsTheFirstSentenceAndTheOnlyOneIfNothingIsRanked) {
+  const Results alike = run_of({{"plain", 100}, {"other", 99.9}}, 0.4);
+  EXPECT_TRUE(answer_sentence(summarize(alike).answers)
+                  .starts_with("Too noisy to rank: two copies of one kernel differed by up to "));
+  EXPECT_EQ(answer_sentences(summarize(alike).answers).size(), 1u);
+  const Results apart = run_of({{"plain", 1000}, {"fast", 10}}, 0.4);
+  const std::vector<std::string> told = answer_sentences(summarize(apart).answers);
+  ASSERT_EQ(told.size(), 2u) << told.front();
+  EXPECT_TRUE(told[0].starts_with("Noisy: two copies of one kernel differed by up to ")) << told[0];
+  EXPECT_EQ(told[1], "Decode (cos/sin table given): fast.");
 }
 
 // The word stands with the winner, and beside it the best that needs none.

@@ -291,6 +291,10 @@ std::string time_text(double s) {
   return s < 90'000 ? fmt::format("about {:.0f} h", s / 3600) : "more than a day";
 }
 
+std::string ceiling_share_text(double percent) {
+  return percent > 100 ? "at the ceiling" : fmt::format("{:.1f} %", percent);
+}
+
 std::string why_open(const Claim& claim, const ClaimGroup& group) {
   const auto launches = std::ssize(claim.launch_ratios);
   const double margin = 100 * group.margin;

@@ -91,6 +91,9 @@ bool is_open(const ClaimGroup& group);
 /// A time in round words: less than 1 ms, about 0.03 s, about 10 s, about 2 min, more than a day.
 std::string time_text(double s);
 
+/// "51.7 %"; "at the ceiling" above 100 %, where it is within the noise of measuring the ceiling.
+std::string ceiling_share_text(double percent);
+
 /// Why a claim is UNRESOLVED, in a few words: what it needs, or that more time decides nothing.
 std::string why_open(const Claim& claim, const ClaimGroup& group);
 

@@ -98,17 +98,6 @@ TEST(JUnit, ARunThatFailedWithoutARowIsNotGreen) {
   EXPECT_TRUE(contains(summarize(results).headline, "ended with exit code 1"));
 }
 
-TEST(Noise, WhatWasStolenFromAGroupIsCountedOnce) {
-  Results results = sample_results();
-  std::erase_if(results.timings, [&](const TimingRow& row) {
-    return row.launch != 0 || row.workload != results.timings.front().workload ||
-           row.board != results.timings.front().board;
-  });
-  ASSERT_GE(results.timings.size(), 3u);
-  for (TimingRow& row : results.timings) row.steal_ms = 7010;
-  EXPECT_TRUE(contains(markdown_of(results), "| 7,010 |"));
-}
-
 /// Six rounds a launch, two of which disturb either the twin or all kernels but the baseline.
 Results with_noise(bool twin, double factor) {
   Results results = with_a_known_failure();

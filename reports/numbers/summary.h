@@ -1,6 +1,7 @@
 // What a report says, computed once from the rows and shown by every format. Pointers point into
 // the Results, which must outlive the summary.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -83,13 +84,17 @@ struct Contest {
   const ClaimGroup* group = nullptr;  ///< gives baseline and noise floor; NULL if nothing ran
 };
 
+/// Kernels of different groups do not do the same work, so they are never ranked together.
+inline constexpr std::array<std::string_view, 3> angle_groups = {"cos/sin table given",
+                                                                 "computes its own angles", "GPU"};
+
 /// Which kernel to use for one contest.
 struct KernelAnswer {
   const Contest* contest = nullptr;
-  const BoardEntry* winner = nullptr;    ///< NULL: nothing is resolved
-  std::vector<const BoardEntry*> alike;  ///< kernels that the rounds do not tell from the winner
-  std::string why;                       ///< why nothing is resolved
-  std::string angles;                    ///< "tables given", "own angles" or "GPU"
+  const BoardEntry* winner = nullptr;    ///< NULL: no kernel is told from any other
+  std::vector<const BoardEntry*> alike;  ///< the others that may be as fast; without winner, all
+  std::string why;                       ///< why there is no winner
+  std::string angles;                    ///< one of `angle_groups`
   std::string clause;  ///< what must be said with the winner: its exceptions, f32 angles, a bound
   /// The first kernel that needs no clause; NULL: none.
   const BoardEntry* whole = nullptr;

@@ -18,7 +18,7 @@ Results small_results() {
 TEST(Answer, StandsBeforeTheRunAndTheKernels) {
   const std::string page = html_of(small_results());
   const std::size_t answer = page.find("<section id=\"answers\">");
-  EXPECT_TRUE(contains(page, "<p class=\"answer\">Decode: "));
+  EXPECT_TRUE(contains(page, "<p class=\"answer\">Decode ("));
   EXPECT_LT(page.find("<p class=\"answer\">"), answer);
   EXPECT_LT(answer, page.find("<div class=\"run\" id=\"run\">"));
   EXPECT_LT(answer, page.find("<table class=\"matrix map\">"));

@@ -232,7 +232,7 @@ View answers(const Summary& summary) {
     item.set("answer_ceiling", words.ceiling);
     item.set("answer_error", words.error);
     item.set("answer_beside", words.beside);
-    item.set("answer_class", answer.winner == nullptr ? "none" : "good");
+    item.set("answer_class", answer.winner != nullptr && answer.alike.empty() ? "good" : "none");
     out << std::move(item);
   }
   return out;
@@ -277,7 +277,7 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("host_note", notes_on_verified(summary));
   view.set("kernels", kernels(summary));
   view.set("has_devices", !summary.devices.empty());
-  add_speeds(results, summary, view);
+  add_speeds(summary, view);
   view.set("properties", properties(summary));
   view.set("matrix", matrix_view(summary));
   view.set("met", coverage_view(results));

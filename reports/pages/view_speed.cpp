@@ -93,7 +93,7 @@ View entry_view(const BoardEntry& entry, const Contest& contest) {
   item.set("entry_gb", has_gb ? number_text(entry.gb_per_s) : "");
   item.set("entry_call", call_text(entry));
   item.set("entry_percent",
-           entry.percent_of_ceiling > 0 ? percent_text(entry.percent_of_ceiling) : "");
+           entry.percent_of_ceiling > 0 ? ceiling_share_text(entry.percent_of_ceiling) : "");
   item.set("bar", percent_of_bar(entry.ns));
   item.set("bar_low", percent_of_bar(entry.ns_max));
   item.set("bar_high", percent_of_bar(entry.ns_min));
@@ -237,54 +237,6 @@ View heat_maps(const Summary& summary) {
   return out;
 }
 
-// ---- what disturbed the rounds
-
-struct Census {
-  std::int64_t rows = 0, rounds = 0, reverified = 0, switches = 0, faults = 0;
-  double steal_ms = 0, off_cpu = 0;
-  double spin_least = 0, spin_most = 0;  ///< 0: not probed
-};
-
-View census(const Results& results) {
-  std::map<std::int64_t, Census> launches;
-  std::set<std::tuple<std::int64_t, std::string, std::string, std::int64_t>> groups;
-  for (const TimingRow& row : results.timings) {
-    if (row.ns_per_token.empty()) continue;
-    Census& sum = launches[row.launch];
-    ++sum.rows;
-    sum.rounds += static_cast<std::int64_t>(row.ns_per_token.size());
-    sum.reverified += row.reverified;
-    sum.switches += row.involuntary_switches;
-    sum.faults += row.page_faults;
-    // Each row holds the steal time of its whole group, so it counts once a group.
-    if (groups.insert({row.launch, row.workload, row.board, row.threads}).second)
-      sum.steal_ms += row.steal_ms;
-    sum.off_cpu = std::max(sum.off_cpu, row.off_cpu_share);
-    for (const double spin : {row.spin_ns_before, row.spin_ns_after}) {
-      if (spin <= 0) continue;
-      sum.spin_least = sum.spin_least > 0 ? std::min(sum.spin_least, spin) : spin;
-      sum.spin_most = std::max(sum.spin_most, spin);
-    }
-  }
-  View out{View::type::list};
-  for (const auto& [launch, sum] : launches) {
-    View item;
-    item.set("launch", count_text(launch));
-    item.set("launch_cells", count_text(sum.rows));
-    item.set("launch_rounds", count_text(sum.rounds));
-    item.set("launch_reverified", count_text(sum.reverified));
-    item.set("launch_switches", count_text(sum.switches));
-    item.set("launch_faults", count_text(sum.faults));
-    item.set("launch_steal", number_text(sum.steal_ms));
-    item.set("launch_spin", sum.spin_most > 0 ? fmt::format("{} – {}", number_text(sum.spin_least),
-                                                            number_text(sum.spin_most))
-                                              : "");
-    item.set("launch_off_cpu", percent_text(100 * sum.off_cpu));
-    out << std::move(item);
-  }
-  return out;
-}
-
 bool anything_compared(const Summary& summary) {
   const auto& groups = summary.claims.groups;
   return std::any_of(groups.begin(), groups.end(),
@@ -324,10 +276,9 @@ SpeedsText speeds_text(const Summary& summary) {
   return out;
 }
 
-void add_speeds(const Results& results, const Summary& summary, View& view) {
+void add_speeds(const Summary& summary, View& view) {
   view.set("boards", boards(summary));
   view.set("heat_maps", heat_maps(summary));
-  view.set("census", census(results));
   view.set("is_invalid", !summary.claims.valid);
   view.set("invalid_because", summary.claims.invalid_because);
 }

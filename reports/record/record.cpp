@@ -138,7 +138,8 @@ Row parse_row(const json& object) {
   };
   each_field(row, read);
   if constexpr (std::same_as<Row, RunRow>)
-    if (!(row.margin > 0 && row.margin <= 0.5)) throw FieldError{"field 'margin' is no share"};
+    if (!(row.margin > 0 && row.margin <= 0.5))
+      throw FieldError{"field 'margin' must be above 0 and at most 0.5"};
   if constexpr (std::same_as<Row, TimingRow>) {
     if (row.outcome > Outcome::implausible)
       throw FieldError{"field 'outcome' is not a word of this schema"};
@@ -193,7 +194,8 @@ class ResultsReader {
       found_run_ = true;
       return;
     }
-    if (kind == KernelRow::kind) throw FieldError{"a row of ropewalk list --json, which is no run"};
+    if (kind == KernelRow::kind)
+      throw FieldError{"a row of ropewalk list --json, which is not a run"};
     const std::array known = {VerdictRow::kind, TimingRow::kind, CurveRow::kind,
                               CertificateRow::kind, EndRow::kind};
     if (std::find(known.begin(), known.end(), kind) == known.end())

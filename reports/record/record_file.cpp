@@ -61,7 +61,7 @@ void drop_half_row(int descriptor, const std::filesystem::path& file) {
   if (got < 0 || std::string_view(start.data(), static_cast<std::size_t>(got)) !=
                      record_line_start.substr(0, static_cast<std::size_t>(got)))
     throw std::runtime_error(file.string() +
-                             ": is no results file of ropewalk; nothing was written to it");
+                             ": is not a results file of ropewalk; nothing was written to it");
   if (::ftruncate(descriptor, keep) != 0) fail(file, "cannot be repaired", errno);
 }
 
@@ -72,7 +72,7 @@ void drop_half_row(int descriptor, const std::filesystem::path& file) {
 void check_length(const std::filesystem::path& file, std::int64_t number, std::size_t size) {
   if (size > line_limit_bytes)
     throw BadFile(file.string() + ":" + std::to_string(number) +
-                  ": a line longer than 16 MiB is no row; give a results.jsonl of ropewalk");
+                  ": a line longer than 16 MiB is not a row; give a results.jsonl of ropewalk");
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
       {R"({"schema":2,"row":"run"})" + end, ":1: schema 2, this ropewalk reads schema 1"},
       {R"({"schema":1})" + end, ":1: no text field 'row'"},
       {R"({"schema":1,"row":"kernel"})" + end,
-       ":1: a row of ropewalk list --json, which is no run"},
+       ":1: a row of ropewalk list --json, which is not a run"},
       {R"({"schema":1,"row":"surprise"})" + end, ":1: unknown kind of row"},
       {verdict + "\n", ":1: a row stands before the run row"},
       {run_line() + to_json_line(EndRow{}) + "\n" + verdict + "\n",

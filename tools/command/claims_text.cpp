@@ -25,7 +25,8 @@ std::string claim_text(const Claim& claim, const ClaimGroup& group) {
   if (!claim.has_speed) return text + fmt::format("{}: {}\n", claim.outcome, claim.reason);
   text += fmt::format("{:>10.2f} ns/token", claim.ns_per_token);
   if (claim.ceiling_share > 0)
-    text += fmt::format(" {:>5.1f} % of ceiling", 100 * claim.ceiling_share);
+    text += fmt::format(" {:>18}", ceiling_share_text(100 * claim.ceiling_share) +
+                                       (claim.ceiling_share > 1 ? "" : " of ceiling"));
   else
     text += fmt::format(" {:>18}", is_reference(claim.role) ? word(claim.role) : "");
   const std::string words = claim.rows.empty() ? "" : words_beside(*claim.rows.front());

@@ -46,8 +46,9 @@ class PrefixCheck {
     const std::size_t equals = given.find('=');
     std::error_code error;
     if (prefix.empty() && equals < given.find('/') && !std::filesystem::exists(given, error))
-      return "'" + given.substr(0, equals) + "=' is no prefix: only base= and head= are (./" +
-             given + " is a file of this name)";
+      return "'" + given.substr(0, equals) +
+             "=' is not a known prefix: only base= and head= are (./" + given +
+             " is a file of this name)";
     if (!prefix.empty() && file.empty()) return "'" + given + "' names no file";
     if (!prefix.empty() && !seen_.insert(prefix).second)
       return "two files have the prefix '" + prefix + "': one can have it";
@@ -57,40 +58,6 @@ class PrefixCheck {
  private:
   std::set<std::string> seen_;
 };
-
-// What a config.json leaves out.
-void add_answers(CLI::App& verb, bench::ConfigAnswers& answers) {
-  CLI::Option* config = verb.get_option("--config");
-  verb.add_option("--pairing", answers.pairing,
-                  "for --config: which pairs the model rotates, if its model_type is not known")
-      ->type_name("half_split|interleaved")
-      ->check(CLI::IsMember({"half_split", "interleaved"}))
-      ->needs(config);
-  verb.add_option("--theta", answers.theta, "for --config: the base of the frequencies")
-      ->type_name("N")
-      ->check(CLI::Range(1.0, 1e300, "1 to 1e300"))
-      ->needs(config);
-  const std::pair<const char*, std::optional<std::int64_t>&> sizes[] = {
-      {"--heads", answers.heads}, {"--kv-heads", answers.kv_heads}};
-  for (const auto& [name, value] : sizes)
-    verb.add_option(name, value,
-                    fmt::format("for --config: how many heads {} has",
-                                &value == &answers.heads ? "Q" : "K"))
-        ->type_name("N")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1 << 20}, "1 to 1048576"))
-        ->needs(config);
-  verb.add_option("--context", answers.context,
-                  "for --config: the tokens of a sequence, on which the frequencies of some models "
-                  "depend (default: within the original context)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31, "1 to 2147483648"))
-      ->needs(config);
-  verb.add_option("--layer", answers.layer,
-                  "for --config: the kind of layers that are timed, of a model whose layers rotate "
-                  "differently (default: the first kind that list --config shows)")
-      ->type_name("NAME")
-      ->needs(config);
-}
 
 }  // namespace
 
@@ -125,10 +92,10 @@ void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated) {
           [&tolerated](const std::string& words) {
             const auto known = harness::tolerated_by(words);
             if (!known)
-              throw CLI::ValidationError("--tolerate",
-                                         "'" + words +
-                                             "' is none of allocates, threads, prints: only these "
-                                             "can be tolerated");
+              throw CLI::ValidationError(
+                  "--tolerate", "'" + words +
+                                    "' is not one of allocates, threads, prints: only these "
+                                    "can be tolerated");
             tolerated |= *known;
           },
           "let the kernels of --plugin do what they do not declare: allocates, threads or prints. "
@@ -205,9 +172,10 @@ void add_profile_option(CLI::App& verb, Profile& profile) {
                 profile = p;
                 return;
               }
-            throw CLI::ValidationError("--profile", "'" + name + "' is no profile");
+            throw CLI::ValidationError("--profile", "unknown profile '" + name + "'");
           },
-          "smoke (a minute in all), standard (the default) or full")
+          "smoke (a minute for all kernels; the default for a TARGET), standard (else the default) "
+          "or full")
       ->type_name("smoke|standard|full");
 }
 
@@ -224,15 +192,51 @@ void add_identity_options(CLI::App& verb, RunIdentity& identity) {
       ->type_name("N|random");
 }
 
-void add_workload_options(CLI::App& verb, WorkloadChoice& choice) {
+void add_answers(CLI::App& verb, bench::ConfigAnswers& answers, CLI::Option* config) {
+  const std::string when = config->get_positional() ? "" : "for --config: ";
+  verb.add_option("--pairing", answers.pairing,
+                  when + "which pairs the model rotates, if its model_type is not known")
+      ->type_name("half_split|interleaved")
+      ->check(CLI::IsMember({"half_split", "interleaved"}))
+      ->needs(config);
+  verb.add_option("--theta", answers.theta, when + "the base of the frequencies")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e300, "1 to 1e300"))
+      ->needs(config);
+  const std::pair<const char*, std::optional<std::int64_t>&> sizes[] = {
+      {"--heads", answers.heads}, {"--kv-heads", answers.kv_heads}};
+  for (const auto& [name, value] : sizes)
+    verb.add_option(
+            name, value,
+            fmt::format("{}how many heads {} has", when, &value == &answers.heads ? "Q" : "K"))
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1 << 20}, "1 to 1048576"))
+        ->needs(config);
+  verb.add_option("--context", answers.context,
+                  when +
+                      "the tokens of a sequence, on which the frequencies of some models "
+                      "depend (default: within the original context)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31, "1 to 2147483648"))
+      ->needs(config);
+  verb.add_option("--layer", answers.layer,
+                  when +
+                      "the kind of layers that are timed, of a model whose layers rotate "
+                      "differently (default: the first kind that ropewalk config shows)")
+      ->type_name("NAME")
+      ->needs(config);
+}
+
+void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_configs) {
   add_list(verb, "--workload", choice.workloads, "GLOB",
            "only workloads with a name that matches this glob (repeatable)");
   verb.add_option("--workload-file", choice.workload_file, "read workloads from this TOML file")
       ->type_name("FILE.toml");
-  add_list(verb, "--config", choice.configs, "config.json",
-           "a model's config.json (Hugging Face): its shape through all phases (repeatable); list "
-           "--config shows what was read");
-  add_answers(verb, choice.answers);
+  if (of_configs)
+    add_answers(verb, choice.answers,
+                add_list(verb, "--config", choice.configs, "config.json",
+                         "a model's config.json (Hugging Face): its shape through all phases "
+                         "(repeatable); ropewalk config shows what was read"));
   verb.add_option(
           "--dtype", choice.dtype,
           "the data type of every workload (default: its own; of a config.json its dtype or "
@@ -324,14 +328,6 @@ void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
           "Kubernetes job, and writes to DIR/shardi")
       ->type_name("i/n")
       ->needs(exhaustive);
-  verb.add_flag_callback(
-          "--resume",
-          [] {
-            throw CLI::ValidationError(
-                "--resume",
-                "is gone: judge in shards, and merge --missing DIR names those to make");
-          })
-      ->group("");  // not in the help
   verb.add_option("--rotary-dim", o.rotary_dim, "rotated elements of a head (default: 128)")
       ->type_name("N")
       ->needs(exhaustive);

@@ -27,8 +27,10 @@ void add_judging_options(CLI::App& verb, JudgingOptions& options);
 void add_profile_option(CLI::App& verb, properties::Profile& profile);
 /// Adds --profile and --seed.
 void add_identity_options(CLI::App& verb, RunIdentity& identity);
-/// Adds --workload, --workload-file, --config, --pairing and --shape.
-void add_workload_options(CLI::App& verb, WorkloadChoice& choice);
+/// Adds what a config.json leaves out: --pairing, --theta and others, which need `config`.
+void add_answers(CLI::App& verb, bench::ConfigAnswers& answers, CLI::Option* config);
+/// Adds --workload, --workload-file, --config with its answers, --dtype and --shape.
+void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_configs = true);
 void add_known_failures_option(CLI::App& verb, std::string& file);
 void add_engine_option(CLI::App& verb, bool& google_benchmark);
 /// Adds --operation, --budget, --margin, --rounds, --launches, --threads and --baseline.

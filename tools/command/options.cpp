@@ -56,17 +56,24 @@ void define(CLI::App& verb, ListOptions& o) {
   add_kernel_options(verb, o);
   add_no_cuda_option(verb, o);
   add_no_baselines_option(verb, o);
-  add_workload_options(verb, o);
-  verb.add_flag("--pairs", o.pairs,
-                "for --config: each pair with its frequency, wavelength and turns")
-      ->needs(verb.get_option("--config"));
-  verb.add_option("--inv-freq", o.inv_freq,
-                  "for --config: compare its frequencies with the numbers in this file, as Python "
-                  "prints a list or a tensor of them")
-      ->type_name("FILE")
-      ->needs(verb.get_option("--config"));
+  add_workload_options(verb, o, false);
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "leave out properties and workloads");
+}
+
+void define(CLI::App& verb, ConfigOptions& o) {
+  CLI::Option* files = verb.add_option("files", o.configs,
+                                       "a model's config.json (Hugging Face); several are compared "
+                                       "with the first");
+  files->type_name("FILE")->required();
+  add_answers(verb, o.answers, files);
+  verb.add_flag("--pairs", o.pairs, "show each pair with its frequency, wavelength and turns");
+  verb.add_option("--inv-freq", o.inv_freq,
+                  "compare the frequencies with the numbers in this file, as Python prints a list "
+                  "or a tensor of them")
+      ->type_name("FILE");
+  add_json_option(verb, o.json);
+  add_quiet_option(verb, o.quiet, "leave out the workloads");
 }
 
 void define_judging(CLI::App& verb, JudgingOptions& o) {
@@ -286,7 +293,7 @@ void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
 template <class Options>
 void add_verb(CLI::App& app, const VerbWords& v, const Typed& typed, Parsed& parsed) {
   const auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(v.name, v.summary);
+  CLI::App* verb = app.add_subcommand(v.name, v.summary)->group(v.group);
   verb->footer("Examples:\n" + std::string(v.examples) + "\n\n" + exit_codes);
   define(*verb, *options);
   refuse_empty_values(*verb);
@@ -366,7 +373,7 @@ Parsed parse_command_line(int argc, char** argv) {
     const bool known = std::any_of(std::begin(verb_words), std::end(verb_words),
                                    [&](const VerbWords& v) { return first == v.name; });
     if (!first.empty() && first[0] != '-' && !known)
-      throw CLI::ValidationError("'" + first + "' is no verb" +
+      throw CLI::ValidationError("unknown verb '" + first + "'" +
                                  (is_file_target(first)
                                       ? "; did you mean ropewalk verify " + first + "?"
                                       : suggested_verb(first)));

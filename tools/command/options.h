@@ -56,7 +56,11 @@ struct JudgingOptions : RunIdentity, KernelChoice {
 };
 
 struct ListOptions : KernelChoice, WorkloadChoice {
-  bool pairs = false;    ///< of each config, all pairs too
+  bool json = false, quiet = false;
+};
+
+struct ConfigOptions : WorkloadChoice {  ///< its `configs` are what the verb shows
+  bool pairs = false;                    ///< of each config, all pairs too
   std::string inv_freq;  ///< the path of a file with numbers to compare with; may be empty
   bool json = false, quiet = false;
 };
@@ -143,9 +147,10 @@ struct RunOptions {
 
 struct IncludeDirOptions {};
 
-using VerbOptions = std::variant<ListOptions, VerifyOptions, MergeOptions, ReplayOptions,
-                                 MutantsOptions, BenchOptions, DoctorOptions, EncodingsOptions,
-                                 ReportOptions, CompareOptions, RunOptions, IncludeDirOptions>;
+using VerbOptions =
+    std::variant<VerifyOptions, BenchOptions, RunOptions, ReportOptions, CompareOptions,
+                 ConfigOptions, ListOptions, ReplayOptions, DoctorOptions, IncludeDirOptions,
+                 MutantsOptions, MergeOptions, EncodingsOptions>;
 
 /// The text as a word of a line for the shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);

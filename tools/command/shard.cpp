@@ -50,7 +50,7 @@ std::string read_environment(Shard& shard) {
   shard.taken_from = fmt::format("{}={}", found, std::getenv(found));
   if (found == array_task) return read_array_task(shard.i);
   const auto rank = variable(found);
-  if (!rank || *rank < 0 || *rank >= most_shards) return shard.taken_from + " is no rank";
+  if (!rank || *rank < 0 || *rank >= most_shards) return shard.taken_from + " is not a rank";
   shard.i = *rank + 1;
   return {};
 }

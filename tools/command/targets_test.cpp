@@ -75,7 +75,7 @@ TEST(Targets, WhatIsNoTargetIsToldInOneLine) {
       {"verify nothing", "no kernel matches 'nothing'"},
       {"verify " + file + " ./copy.so", "is there already"},
       {"verify ''", "is empty"},
-      {"verify other=" + file, "'other=' is no prefix"},
+      {"verify other=" + file, "'other=' is not a known prefix"},
       {file, "did you mean ropewalk verify " + file},
   };
   spill(scratch() / "copy.so", slurp(file));

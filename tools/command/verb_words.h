@@ -5,17 +5,16 @@ namespace ropewalk::tools {
 
 struct VerbWords {
   const char* name;
+  const char* group;
   const char* summary;
   const char* examples;  ///< lines, each indented by two spaces
 };
 
+inline constexpr const char *every_day = "Every day", *helpers = "Helpers",
+                            *of_suite = "The suite itself";
+
 inline constexpr VerbWords verb_words[] = {
-    {"list", "kernels, properties and workloads, and what each kernel offers",
-     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list "
-     "--cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json --pairs\n"
-     "  ropewalk list --config old/config.json --config new/config.json\n"
-     "  ropewalk list --config config.json --inv-freq inv_freq.txt"},
-    {"verify", "judge whether kernels are right",
+    {"verify", every_day, "judge whether kernels are right",
      "  ropewalk verify ./my_kernel.so\n  ropewalk verify my_rope.py::my_rope --fail-fast\n"
      "  ropewalk verify 'avx*' --profile standard\n  ropewalk verify\n"
      "  ropewalk verify ./my_kernel.so --property norm --property decay\n"
@@ -23,15 +22,7 @@ inline constexpr VerbWords verb_words[] = {
      "  ropewalk verify --exhaustive --kernel phase --out certificate\n"
      "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1\n"
      "  mpirun -n 4 ropewalk verify --exhaustive --kernel phase --shard auto/4 --out parts"},
-    {"merge", "join the shards of verify --exhaustive to one certificate",
-     "  ropewalk merge part1/results.jsonl part2/results.jsonl --out certificate\n"
-     "  ropewalk merge --missing parts --out certificate"},
-    {"replay", "run one case again, from the line that a failure printed",
-     "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
-    {"mutants", "judge the suite itself: does it find every planted error?",
-     "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay\n"
-     "  ropewalk mutants --profile standard --first-kill --strength 3"},
-    {"bench", "verify kernels and time those that hold, in paired rounds",
+    {"bench", every_day, "verify kernels and time those that hold, in paired rounds",
      "  ropewalk bench ./my_kernel.so\n  ropewalk bench --profile smoke\n  ropewalk bench "
      "--workload 'llama*' --baseline avx2\n"
      "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
@@ -39,27 +30,43 @@ inline constexpr VerbWords verb_words[] = {
      "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
      "  ropewalk bench --launches 5 --rounds 40 --out night\n"
      "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
-    {"doctor", "what about this machine makes measurements worse, and what to do about each",
-     "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
-    {"encodings",
-     "RoPE beside nine other encodings of positions: which laws hold, with counterexamples",
-     "  ropewalk encodings\n  ropewalk encodings rope alibi\n  ropewalk encodings --curves "
-     "docs/curves"},
-    {"report", "make report.html, report.md, results.csv and junit.xml from a results file",
+    {"run", every_day, "verify, bench and report in one go",
+     "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
+     "  ropewalk run ./my_kernel.so"},
+    {"report", every_day,
+     "make report.html, report.md, results.csv and junit.xml from a results file",
      "  ropewalk report ropewalk-out/results.jsonl\n"
      "  ropewalk report results.jsonl --out somewhere --export answers.md"},
-    {"compare",
+    {"compare", every_day,
      "two builds in one run, or two runs on one machine class: what became slower or broken",
      "  ropewalk bench --plugin base=before.so --plugin head=after.so --out out\n"
      "  ropewalk compare out/results.jsonl\n"
      "  ropewalk compare before/results.jsonl after/results.jsonl\n"
      "  ropewalk compare before.jsonl after.jsonl --max-regression 10 --markdown comment.md"},
-    {"run", "verify, bench and report in one go",
-     "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
-     "  ropewalk run ./my_kernel.so"},
-    {"include-dir", "print the folder with the headers that a kernel in C or C++ includes",
+    {"config", helpers, "what a model's config.json comes to, and how two differ",
+     "  ropewalk config Meta-Llama-3-8B/config.json --pairs\n"
+     "  ropewalk config old/config.json new/config.json\n"
+     "  ropewalk config config.json --inv-freq inv_freq.txt"},
+    {"list", helpers, "kernels, properties and workloads, and what each kernel offers",
+     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --cpu-features ''"},
+    {"replay", helpers, "run one case again, from the line that a failure printed",
+     "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
+    {"doctor", helpers,
+     "what about this machine makes measurements worse, and what to do about each",
+     "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
+    {"include-dir", helpers, "print the folder with the headers that a kernel in C or C++ includes",
      "  g++ -std=c++20 -O3 -ffp-contract=off -shared -fPIC -I\"$(ropewalk include-dir)\" "
      "my_kernel.cpp -o my_kernel.so"},
+    {"mutants", of_suite, "judge the suite itself: does it find every planted error?",
+     "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay\n"
+     "  ropewalk mutants --profile standard --first-kill --strength 3"},
+    {"merge", of_suite, "join the shards of verify --exhaustive to one certificate",
+     "  ropewalk merge part1/results.jsonl part2/results.jsonl --out certificate\n"
+     "  ropewalk merge --missing parts --out certificate"},
+    {"encodings", of_suite,
+     "RoPE beside nine other encodings of positions: which laws hold, with counterexamples",
+     "  ropewalk encodings\n  ropewalk encodings rope alibi\n  ropewalk encodings --curves "
+     "docs/curves"},
 };
 
 }  // namespace ropewalk::tools

@@ -40,7 +40,7 @@ Inputs read_frames(const std::string& file) {
     if (read.ec != std::errc() || !rest.starts_with('\n') || read.ptr != rest.data() ||
         bytes >= rest.size() - 1 || rest[1 + bytes] != '\n')
       throw BadFile(shown_path(file) + ": frame " + std::to_string(inputs.size() + 1) +
-                    " is no line with a number of bytes, as many bytes and a newline");
+                    " is not a line with a number of bytes, as many bytes and a newline");
     inputs.emplace(rest.substr(1, bytes));
     rest.remove_prefix(bytes + 2);
   }

@@ -1,4 +1,4 @@
-"""Holds `ropewalk list --config FILE --json` against what the modules of transformers compute.
+"""Holds `ropewalk config FILE --json` against what the modules of transformers compute.
 
     python tools/model_table/check_table.py --ropewalk PATH [--fuzz N --seed S] [TYPE ...]
     python tools/model_table/check_table.py --truth > truth.jsonl     (without the command)
@@ -139,7 +139,7 @@ def answer(ropewalk, file, context=0):
     with tempfile.NamedTemporaryFile("w", suffix=".json") as out:
         json.dump(file, out)
         out.flush()
-        words = [ropewalk, "list", "--config", out.name, "--json"]
+        words = [ropewalk, "config", out.name, "--json"]
         words += ["--context", str(context)] if context else []
         done = subprocess.run(words, text=True, capture_output=True, timeout=60)
     if done.returncode != 0:

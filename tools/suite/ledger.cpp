@@ -49,7 +49,7 @@ LedgerCheck::LedgerCheck(const VerifyOptions& options)
   if (compares || std::filesystem::exists(file, error))
     file_ = parse_expected(read_text_file(file), shown_path(file), all_);
   if (compares && file_.ledger.empty())
-    throw BadFile(shown_path(file), 1, "is no ledger: no line says what a kernel holds");
+    throw BadFile(shown_path(file), 1, "is not a ledger: no line says what a kernel holds");
 }
 
 void LedgerCheck::on_offer(const LedgerKey& feature) {

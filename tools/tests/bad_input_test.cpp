@@ -122,16 +122,16 @@ TEST(BadInput, WorkloadFiles) {
 }
 
 TEST(BadInput, ConfigsAndShapes) {
-  const std::string list = "list --config FILE", held = "verify --out OUT --shape q=4,d=64";
+  const std::string list = "config FILE", held = "verify --out OUT --shape q=4,d=64";
   const std::string llama =
       R"({"model_type": "llama", "num_attention_heads": 4, "hidden_size": 64)";
   check({
       {"no config", "bench --out OUT --config no/where.json", "", {"no/where.json"}},
       {"no config of run", "run --out OUT --config no/where.json", "", {"no/where.json"}},
-      {"a folder", "list --config /", "", {"/: not a regular file"}},
-      {"a pairing of nothing", "list --pairing half_split", "", {"--pairing", "--config"}},
+      {"a folder", "config /", "", {"/: not a regular file"}},
+      {"a pairing of nothing", "bench --pairing half_split", "", {"--pairing", "--config"}},
       {"too large", list, llama + R"(, "head_dim": 1048576})", {"FILE: ", "/prefill", "64 GiB"}},
-      {"numbers for no config", "list --inv-freq FILE", "", {"--inv-freq", "--config"}},
+      {"numbers for no config", "config --inv-freq FILE", "", {"files is required"}},
       {"a config for numbers", list + " --inv-freq FILE", llama + "}", {"FILE: '{\"model"}},
       {"a bad shape of verify", "verify --out OUT --shape q=4", "", {"--shape: 'd='"}},
       {"two shapes", held + " --shape q=4,d=32", "", {"one shape at a", "-d64/", "-d32/"}},
@@ -234,7 +234,6 @@ TEST(BadInput, ExhaustiveAndMerge) {
   check({
       {"positions alone", "verify --positions 0:9", "", {"--positions"}},
       {"a shard alone", "verify --shard 1/2", "", {"--shard"}},
-      {"a resume", range + "--resume", "", {"--resume: is gone", "merge --missing DIR"}},
       {"a property", range + "--property norm", "", {"--property", "--exhaustive"}},
       {"f64", range + "--dtype f64", "", {"--dtype f64 cannot be combined with --exhaustive"}},
       {"a replay of f64",

@@ -125,7 +125,7 @@ TEST(Config, IsReadAndTimedInTheProcessOfTheKernels) {
   yarn.replace(yarn.find("llama3\""), 6, "yarn").insert(1, "\"dtype\": \"float8\", ");
   spill(other, yarn);
   const std::string choice = " --kernel plain --config " + file.string() + " ";
-  const Result listed = ropewalk("list" + choice);
+  const Result listed = ropewalk("config " + file.string());
   EXPECT_EQ(listed.code, 0) << listed.err;
   EXPECT_TRUE(contains(listed.out, "read       rope_scaling.low_freq_factor = 1")) << listed.out;
   EXPECT_TRUE(contains(listed.out, "toy/prefill-512")) << listed.out;

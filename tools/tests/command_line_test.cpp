@@ -19,7 +19,7 @@ TEST(CommandLine, AnEmptyTextNamesNothing) {
         "merge x --out ''", "bench --export ''", "report x --export ''",
         "compare x y --markdown ''", "mutants --markdown ''", "verify --ledger ''",
         "verify --write-ledger ''", "verify --known-failures ''", "verify --plugin ''",
-        "list --workload-file ''", "list --config ''", "bench --shape ''", "bench --baseline ''",
+        "list --workload-file ''", "bench --config ''", "bench --shape ''", "bench --baseline ''",
         "verify --seed ''", "verify --exhaustive --shard ''", "verify --exhaustive --positions ''",
         "verify --kernel ''", "verify --property ''", "list --workload ''", "replay ''",
         // not only in the last place

@@ -209,7 +209,7 @@ TEST_F(Shards, OfSeveralRunsAreRefusedInALine) {
     EXPECT_TRUE(contains(r.err, words)) << r.err;
   };
   ASSERT_EQ(exhaustive("--kernel phase --positions 5:65534 --shard 6/6" + to).code, 0);
-  refused("shard7 is no part of the same run as most: whole_last: 65534, not 65535");
+  refused("shard7 is not part of the same run as most: whole_last: 65534, not 65535");
   ASSERT_EQ(exhaustive(what + "--shard 4/4" + to).code, 0);
   refused("shard1 is one of 6 shards, ");
   fs::remove_all(parts / "shard7");
@@ -230,7 +230,7 @@ TEST(ShardIndex, ComesFromTheOneEngineThatSetsIt) {
       {"JOB_COMPLETION_INDEX=0 ", "auto/2", "shard 1/2 by JOB_COMPLETION_INDEX=0\n"},
       {array + "16 ", "auto/2", "name no task of an array"},
       {"SLURM_ARRAY_TASK_ID=1 ", "auto/2", "name no task of an array"},
-      {"PMI_RANK=x ", "auto/2", "PMI_RANK=x is no rank"},
+      {"PMI_RANK=x ", "auto/2", "PMI_RANK=x is not a rank"},
       {"PMI_RANK=2 ", "auto/2", "PMI_RANK=2: must be i/n"},
       {"PMI_RANK=0 ", "auto/0", "must be i/n with 1 <= i <= n"},
       {"PMI_RANK=0 " + array + "10 ", "auto/2", "SLURM_ARRAY_TASK_ID and PMI_RANK are both set"},

@@ -149,7 +149,8 @@ TEST(Prefixes, AreTwoWordsWithOneFileEach) {
   const std::string it = right.string();
   for (const auto& [options, part] :
        {std::pair("--plugin base=" + it + " --plugin base=" + it, "two files have the prefix"),
-        std::pair("--plugin 'b*=" + it + "'", "'b*=' is no prefix: only base= and head= are"),
+        std::pair("--plugin 'b*=" + it + "'",
+                  "'b*=' is not a known prefix: only base= and head= are"),
         std::pair(std::string("--plugin main=x.so"), "(./main=x.so is a file of this name)"),
         std::pair(std::string("--plugin head="), "'head=' names no file")})
     EXPECT_TRUE(contains(refusal(options), part)) << options;

@@ -191,10 +191,8 @@ TEST_F(InPython, AnUnfitPythonIsToldInALine) {
 
 TEST_F(InPython, AKernelIsTimedBesideThoseOfTheTree) {
   const auto out = fresh();
-  const Result r = door(
-      "bench --profile smoke --rounds 6 --launches 1 --shape q=2,k=1,d=16,tokens=4 --kernel plain "
-      "--kernel numpy_rope --plugin " +
-      guide + "numpy_rope.py --out " + out.string());
+  const Result r = door("bench --rounds 6 --launches 1 --shape q=2,k=1,d=16,tokens=4 " + guide +
+                        "numpy_rope.py::numpy_rope --out " + out.string());
   EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;  // 3: too noisy here
   EXPECT_TRUE(contains(r.out, " calls of malloc, ")) << r.out;
   const std::string rows = slurp(out / "results.jsonl");
@@ -210,6 +208,13 @@ TEST_F(InPython, AProjectsOwnTestsMayAssert) {
   const auto asserts = [&](const std::string& what) {
     return shell(begin + " -c 'import ropewalk, right, wrong; ropewalk.assert_rope(" + what + ")'");
   };
+  EXPECT_EQ(
+      shell(begin + " -c 'import sys\nsys.addaudithook(lambda event, _: sys.exit(1) if event in "
+                    "(\"subprocess.Popen\", \"os.fork\", \"os.exec\", \"os.posix_spawn\") else 0)\n"
+                    "import ropewalk\nsys.exit(\"numpy\" in sys.modules)'")
+          .code,
+      0)
+      << "importing the package alone starts something";
   const Result wrong = asserts("wrong.returns_without_writing, properties=(\"norm\",)");
   EXPECT_EQ(wrong.code, 1);
   EXPECT_TRUE(contains(wrong.err, "AssertionError") && contains(wrong.err, "ropewalk replay"))

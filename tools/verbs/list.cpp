@@ -98,7 +98,6 @@ void print_workloads(const WorkloadChoice& choice) {
 }
 
 int run(const ListOptions& options) {
-  if (!options.configs.empty()) return list_configs(options);
   const auto workloads = all_workloads(options);
   const PluginKernels found = kernels_by_plugin(worker_options(options));
   require_kernels(found.kernels, options);

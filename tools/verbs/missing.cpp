@@ -114,7 +114,7 @@ void compare_with_most(std::vector<ShardRun>& runs, const RowOfCell& usual) {
       for (const char* asked :
            {"rotary_dim:", "rope_theta:", "seed:", "whole_first:", "whole_last:"})
         if (run.differs.starts_with(asked))
-          throw BadMerge(run.folder + " is no part of the same run as most: " + run.differs);
+          throw BadMerge(run.folder + " is not part of the same run as most: " + run.differs);
       if (!run.differs.empty()) break;
     }
 }

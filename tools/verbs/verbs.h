@@ -14,6 +14,7 @@
 namespace ropewalk::tools {
 
 int run(const ListOptions& options);
+int run(const ConfigOptions& options);
 int run(const VerifyOptions& options);
 int run(const MergeOptions& options);
 int run(const ReplayOptions& options);
@@ -26,8 +27,6 @@ int run(const CompareOptions& options);
 int run(const RunOptions& options);
 int run(const IncludeDirOptions& options);
 
-/// The verb list with --config: what the configs come to, and how they differ.
-int list_configs(const ListOptions& options);
 void print_workloads(const WorkloadChoice& choice);
 
 /// The verb encodings: docs/encodings.md as it was when this was built.

@@ -26,7 +26,7 @@ bool is_power_of_two(std::int64_t size) {
 
 constexpr std::uint32_t both = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
 constexpr Refusal meanings[] = {
-    {"odd_halves", "refuses rotary_dim that is no multiple of 4", both,
+    {"odd_halves", "refuses rotary_dim that is not a multiple of 4", both,
      [](const rope_problem& p) { return p.rotary_dim % 4 == 0; }},
     {"other_windows", "accepts only the last 64 of 192 dims", both,
      [](const rope_problem& p) {

@@ -152,7 +152,7 @@ TEST(Frameworks, BadWordsGetOneLine) {
     EXPECT_EQ(r.code, 2);
     EXPECT_EQ(lines_in(r.err), 1) << r.err;
     EXPECT_TRUE(
-        contains(r.err, "--tolerate: '" + words + "' is none of allocates, threads, prints"))
+        contains(r.err, "--tolerate: '" + words + "' is not one of allocates, threads, prints"))
         << r.err;
   }
 }

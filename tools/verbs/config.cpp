@@ -106,10 +106,10 @@ bool differs_from(const PrintedFrequencies& numbers, const ModelConfig& config,
 
 }  // namespace
 
-int list_configs(const ListOptions& options) {
+int run(const ConfigOptions& options) {
   const std::vector<ModelConfig> configs = read_configs(options);
   if (!options.inv_freq.empty() && configs.size() != 1)
-    throw UsageError("--inv-freq is for one --config");
+    throw UsageError("--inv-freq is compared with one config");
   const bool alone = configs.size() == 1 && options.inv_freq.empty();
   const bool shows_workloads = alone && !options.json && !options.quiet;
   if (shows_workloads) (void)all_workloads(options);  // before anything is printed
