@@ -176,7 +176,7 @@ ChartSeries series_of(const CurveRow& row, double y_floor) {
 
 std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours) {
   std::vector<Figure> figures;
-  for (const std::string chart : {"decay", "error_over_position"}) {
+  for (const std::string chart : {"error_over_position", "decay"}) {
     const Group group = rows_of(results, chart);
     if (group.empty()) continue;
     std::vector<Shared> curves = shared_curves(group);

@@ -282,6 +282,11 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("matrix", matrix_view(summary));
   view.set("met", coverage_view(results));
   view.set("failures", failures_view(summary));
+  view.set("folds_failures", summary.failures.size() > shown_failures);
+  if (!summary.failures.empty()) {
+    const VerdictRow& first = *summary.failures.front();
+    view.set("start", first.kernel + ": " + (first.cause.empty() ? first.reason : first.cause));
+  }
   view.set("not_run", not_run(summary));
   view.set("environment", environment(results));
   view.set("planned", count_text(summary.planned));

@@ -54,6 +54,7 @@ View make_view(const Results& results, const Summary& summary);
 
 /// The verification matrix, with one group a kernel, and the failures to which its cells lead.
 View matrix_view(const Summary& summary);
+inline constexpr std::size_t shown_failures = 3;  ///< the others are folded
 View failures_view(const Summary& summary);
 
 /// What a report says about a failure: names and texts, none of them empty.

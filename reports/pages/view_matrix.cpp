@@ -230,9 +230,12 @@ View coverage_view(const Results& results) {
 View failures_view(const Summary& summary) {
   View out{View::type::list};
   const FailureIds ids = failure_ids(summary);
-  for (const VerdictRow* row : summary.failures) {
-    View item = failure_view(*row, ids.at(row));
-    item.set("failure_open", row == summary.failures.front() || summary.failures.size() <= 3);
+  const auto& rows = summary.failures;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    View item = failure_view(*rows[i], ids.at(rows[i]));
+    item.set("failure_open", i == 0 || rows.size() <= shown_failures);
+    if (i == shown_failures)
+      item.set("failure_fold", fmt::format("{} more failures", rows.size() - shown_failures));
     out << std::move(item);
   }
   return out;
