@@ -115,7 +115,7 @@ TEST(KernelColours, AreOneAKernelAndGreyForTheBaseline) {
     EXPECT_TRUE(seen.insert(*classes.at(kernel).begin()).second) << kernel;
   }
   EXPECT_EQ(colours.of("plain (twin)").colour, grey);
-  EXPECT_EQ(curve_figures(results, colours).at(0).legend.at(0).css_class, "mark");  // reference
+  EXPECT_EQ(curve_figures(results, colours).at(1).legend.at(0).css_class, "mark");  // reference
   for (const Figure& forest : forest_figures(summary, colours))
     for (const ChartSeries& series : forest.picture.series)
       EXPECT_LT(series.style.colour, series_colours);
