@@ -68,11 +68,11 @@ for verb in $("$ropewalk" --help | awk '/^[A-Za-z ]+:$/ { verbs = tolower($1) !=
       name = meaning = ""
     }
     NR == 1 { print toupper(substr($0, 1, 1)) substr($0, 2) ($0 ~ /[?.]$/ ? "" : ".") "\n"; next }
-    /^[A-Za-z]+:$/ { entry(); section = tolower($1); if (section == "examples:") print "\n```sh"; next }
+    /^[A-Za-z ]+:$/ { entry(); section = tolower($1); if (section == "examples:") print "\n```sh"; next }
     /^[^ ]/ { entry(); section = "" ; next }
     section == "examples:" && NF { sub(/^  /, ""); print; next }
     section == "examples:" { print "```"; section = ""; next }
-    (section == "options:" || section == "positionals:") && /^  ? ?[^ ]/ {
+    section != "" && /^  ? ?[^ ]/ {
       entry()
       line = trim($0)
       if (line ~ /^-h,/) next

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -142,10 +141,10 @@ class CellRun {
     } catch (const WorkerError&) {  // no kernel can run
       throw;
     } catch (const std::exception& error) {
+      if (is_over_) throw;  // a row that could not be written
       array_error_ = error.what();
     }
     array_s_ = seconds_since(start);
-    if (early_error_) std::rethrow_exception(early_error_);
     if (has_ended_early_ && judged.size() > 1) first_of_array_ = judged[1];  // gets the time
   }
 
@@ -154,16 +153,12 @@ class CellRun {
         std::find(properties_.begin() + std::ssize(plan_.more), properties_.end(), &property);
     const auto at = static_cast<std::size_t>(found - properties_.begin());
     Tried& mine = tried_[at];
-    try {
-      mine.told = carried_.told;
-      array_.runs[property.name] = run;
-      try_property(property, thread, mine);
-      const std::lock_guard lock(mutex_);
-      mine.is_done = has_ended_early_ = true;
-      end(at, thread);
-    } catch (...) {
-      early_error_ = std::current_exception();
-    }
+    mine.told = carried_.told;
+    array_.runs[property.name] = run;
+    try_property(property, thread, mine);
+    const std::lock_guard lock(mutex_);
+    mine.is_done = has_ended_early_ = true;
+    end(at, thread);
   }
 
   bool is_more(std::size_t at) const { return at < plan_.more.size(); }
@@ -369,7 +364,6 @@ class CellRun {
   ArrayResult array_;
   const Property* first_of_array_ = nullptr;
   std::string array_error_;
-  std::exception_ptr early_error_;
   bool has_ended_early_ = false;
   double array_s_ = 0;
 

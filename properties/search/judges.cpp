@@ -96,12 +96,6 @@ void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, in
                         const std::function<void(const std::string&)>& on_progress) {
   const PluginKernels found = kernels_by_plugin(options);
   const std::vector<KernelFacts> kernels = planned_kernels(found.kernels, plan);
-  std::atomic<bool> is_over = false;
-  const std::function<void(const VerdictRow&)> watched = [&](const VerdictRow& row) {
-    if (is_over) return;
-    is_over = plan.fail_fast && is_failure(row.verdict);
-    on_row(row);
-  };
   const auto counted = [&](std::size_t at) -> std::function<void(const std::string&)> {
     if (kernels.size() == 1) return on_progress;
     return [&, at](const std::string& what) {
@@ -113,8 +107,8 @@ void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, in
   const auto count = static_cast<std::size_t>(std::max(judges, 1));
   if (count == 1 || kernels.size() < many * count) {
     Judge judge(options, found, count);
-    for (std::size_t at = 0; at < kernels.size() && !is_over; ++at)
-      judge.verify(kernels[at], plan, watched, counted(at));
+    for (std::size_t at = 0; at < kernels.size(); ++at)
+      judge.verify(kernels[at], plan, on_row, counted(at));
     return;
   }
   JudgeThreads threads(count);
@@ -129,11 +123,11 @@ void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, in
   };
   VerifyPlan shared = plan;
   if (plan.on_offer) shared.on_offer = alone(plan.on_offer);
-  InOrder rows(kernels.size(), watched);
+  InOrder rows(kernels.size(), on_row);
   std::atomic<std::size_t> next = 0;
   threads.run([&](std::size_t i) {
     const std::shared_ptr<void> at_end(nullptr, [&](void*) { next = kernels.size(); });
-    for (std::size_t at = next++; at < kernels.size() && !is_over; at = next++) {
+    for (std::size_t at = next++; at < kernels.size(); at = next++) {
       const auto add = [&](const VerdictRow& row) { rows.add(at, row); };
       const auto show = counted(at);
       judge[i].verify(kernels[at], shared, alone(add), alone(show));

@@ -29,7 +29,6 @@ struct VerifyPlan {
   std::uint64_t seed = 1;
   bool shrink = true;
   bool until_failure = false;    ///< a kernel's first failure is its last row
-  bool fail_fast = false;        ///< with until_failure: and no kernel after it is judged
   bool keeps_worker = false;     ///< also if a kernel has left its process changed
   std::int64_t cases = 0;        ///< cases for each property; 0: the profile's number
   std::int64_t array_cases = 0;  ///< at most so many of the covering array; 0: all

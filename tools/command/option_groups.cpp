@@ -32,6 +32,11 @@ std::string read_seed(const std::string& text, std::uint64_t& seed) {
   return {};
 }
 
+// The heading of --help under which the options stand that are added next.
+void begin_group(CLI::App& verb, const char* name) {
+  verb.option_defaults()->group(name);
+}
+
 CLI::Option* add_list(CLI::App& verb, const char* name, std::vector<std::string>& list,
                       const char* type, const std::string& help) {
   return verb.add_option(name, list, help)->type_name(type)->expected(1)->take_all();
@@ -104,6 +109,7 @@ void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated) {
 }
 
 void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
+  begin_group(verb, "Kernels");
   add_list(verb, "--kernel", choice.kernels, "GLOB",
            "only kernels with a name that matches this glob (repeatable)");
   add_list(
@@ -130,6 +136,7 @@ void add_targets(CLI::App& verb, KernelChoice& choice, const char* more) {
 }
 
 void add_no_cuda_option(CLI::App& verb, KernelChoice& choice) {
+  begin_group(verb, "Kernels");
   verb.add_flag(
       "--no-cuda", choice.no_cuda,
       "leave out the plugin ropewalk_cuda.so, which is loaded without --plugin if it lies "
@@ -151,6 +158,7 @@ void add_needless_no_baselines_option(CLI::App& verb) {
 }
 
 void add_judging_options(CLI::App& verb, JudgingOptions& options) {
+  begin_group(verb, "Judging");
   add_list(verb, "--property", options.properties, "GLOB",
            "only properties with a name that matches this glob (repeatable)");
   verb.add_option("--cases", options.cases,
@@ -180,6 +188,7 @@ void add_profile_option(CLI::App& verb, Profile& profile) {
 }
 
 void add_identity_options(CLI::App& verb, RunIdentity& identity) {
+  begin_group(verb, "Judging");
   add_profile_option(verb, identity.profile);
   verb.add_option_function<std::string>(
           "--seed",
@@ -228,6 +237,7 @@ void add_answers(CLI::App& verb, bench::ConfigAnswers& answers, CLI::Option* con
 }
 
 void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_configs) {
+  begin_group(verb, "Shapes and models");
   add_list(verb, "--workload", choice.workloads, "GLOB",
            "only workloads with a name that matches this glob (repeatable)");
   verb.add_option("--workload-file", choice.workload_file, "read workloads from this TOML file")
@@ -250,6 +260,7 @@ void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_config
 }
 
 void add_known_failures_option(CLI::App& verb, std::string& file) {
+  begin_group(verb, "Judging");
   verb.add_option(
           "--known-failures", file,
           "a file of lines KERNEL PROPERTY YYYY-MM-DD reason: these failures are shown, but "
@@ -258,6 +269,7 @@ void add_known_failures_option(CLI::App& verb, std::string& file) {
 }
 
 void add_engine_option(CLI::App& verb, bool& google_benchmark) {
+  begin_group(verb, "Timing");
   verb.add_option_function<std::string>(
           "--engine",
           [&google_benchmark](const std::string& word) { google_benchmark = word == "gbench"; },
@@ -270,6 +282,7 @@ void add_engine_option(CLI::App& verb, bool& google_benchmark) {
 }
 
 void add_timing_options(CLI::App& verb, BenchOptions& options) {
+  begin_group(verb, "Timing");
   verb.add_option(
           "--operation", options.operation,
           "what is timed: forward (the default), transpose (the backward pass, on boards of "
@@ -313,6 +326,7 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
 }
 
 void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
+  begin_group(verb, "Every position");
   CLI::Option* exhaustive = verb.add_flag(
       "--exhaustive", o.exhaustive, "judge every position of a range instead of the properties");
   verb.add_option("--positions", o.positions, "the range (default: 0:2147483647)")
@@ -337,10 +351,12 @@ void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
 }
 
 void add_json_option(CLI::App& verb, bool& json) {
+  begin_group(verb, "Output");
   verb.add_flag("--json", json, "print rows as JSON lines on standard output");
 }
 
 void add_quiet_option(CLI::App& verb, bool& quiet, const char* help) {
+  begin_group(verb, "Output");
   verb.add_flag("--quiet", quiet, help);
 }
 

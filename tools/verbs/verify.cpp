@@ -124,6 +124,9 @@ class Printer {
   std::set<std::pair<std::string, std::string>> refused_;
 };
 
+// Ends a run with --fail-fast.
+struct Enough {};
+
 // The three properties that took most of the judges' time.
 std::string where_time_went(const std::vector<VerdictRow>& rows) {
   std::map<std::string, double> by_property;
@@ -208,7 +211,7 @@ int verify_and_print(const VerifyOptions& options,
   Printer printer(options);
   std::vector<VerdictRow> rows;
   VerifyPlan plan = verify_plan(options);
-  plan.until_failure = plan.fail_fast = options.fail_fast;
+  plan.until_failure = options.fail_fast;
   if (options.chooses() && !options.part_of_run) hold_to_shape(options, plan);
   if (!options.dtype.empty() && !options.part_of_run)
     plan.dtypes = {bench::dtype_of(options.dtype)};
@@ -221,10 +224,13 @@ int verify_and_print(const VerifyOptions& options,
     on_row(row);
     printer.add(row);
     rows.push_back(std::move(row));
+    if (options.fail_fast && is_failure(rows.back().verdict) && rows.back().known.empty())
+      throw Enough();
   };
   try {
     verify_with_judges(worker_options(options), plan, options.jobs, take,
                        [&](const std::string& what) { progress.show(what); });
+  } catch (const Enough&) {
   } catch (...) {
     progress.clear();
     printer.finish();  // prints what was found before the run broke off
