@@ -1,7 +1,9 @@
 // Numbers that look random. The same seed gives the same numbers on every machine.
 #pragma once
+#include <sys/random.h>
+
 #include <cstdint>
-#include <random>
+#include <stdexcept>
 
 namespace ropewalk {
 
@@ -20,10 +22,12 @@ constexpr std::uint64_t next_random(std::uint64_t& state) {
   return mix(state += random_step);
 }
 
-/// A seed that nothing foresees.
+/// A seed that nothing foresees. A static std::random_device would need glibc 2.36 (arc4random).
 inline std::uint64_t fresh_seed() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
+  std::uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+    throw std::runtime_error("the system gives no random numbers (getrandom)");
+  return seed;
 }
 
 }  // namespace ropewalk

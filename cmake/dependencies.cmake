@@ -1,16 +1,17 @@
 # Every dependency is a package of Debian 12 and 13 (packages.txt), linked as an imported target.
-set(CMAKE_THREAD_PREFER_PTHREAD ON)
 find_package(Threads REQUIRED)
 find_package(benchmark 1.7 REQUIRED)
 find_package(Boost 1.74 REQUIRED CONFIG)
-find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(Eigen3 REQUIRED NO_MODULE)  # asked for 3.4, version 5 says no
+if(Eigen3_VERSION VERSION_LESS 3.4)
+  message(FATAL_ERROR "Eigen ${Eigen3_VERSION} in ${Eigen3_DIR} is too old: 3.4 or newer is needed")
+endif()
 find_package(rapidcheck REQUIRED)  # ships no version file
 find_package(CLI11 2.1 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(tomlplusplus 3.3 REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(GTest 1.12 REQUIRED)
-find_program(GNUPLOT gnuplot REQUIRED)
 include(GoogleTest)
 
 # These packages ship no CMake config.

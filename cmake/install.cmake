@@ -2,22 +2,24 @@
 # installed file holds an absolute path. Mutants and tests are not installed.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS ropewalk)
-if(TARGET ropewalk_cuda)
-  install(PROGRAMS $<TARGET_PROPERTY:ropewalk_cuda,PLUGIN>
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/ropewalk)
-endif()
-# What runs kernels in Python: the worker as a library, and the package beside it.
-if(TARGET ropewalk_worker)
-  install(TARGETS ropewalk_worker LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ropewalk)
-  install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_LIBDIR}/ropewalk
-    PATTERN __pycache__ EXCLUDE PATTERN "*.egg-info" EXCLUDE PATTERN build EXCLUDE
-    PATTERN experiment EXCLUDE)
-endif()
-# Headers go into a folder of their own, so that #include "kernels/api/kernel.h" reads as in the
-# tree.
-install(FILES kernels/api/rope_kernel.h kernels/api/kernel.h kernels/api/half.h kernels/api/types.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk/kernels/api)
+# The command, the CUDA plugin, the headers (#include "kernels/api/kernel.h" reads as in the tree),
+# and what runs kernels in Python: the worker as a library and the package.
+function(ropewalk_install bin lib package include)
+  install(TARGETS ropewalk RUNTIME DESTINATION ${bin} ${ARGN})
+  install(PROGRAMS $<$<TARGET_EXISTS:ropewalk_cuda>:$<TARGET_PROPERTY:ropewalk_cuda,PLUGIN>>
+    DESTINATION ${lib} ${ARGN})
+  install(DIRECTORY kernels/api DESTINATION ${include}/kernels ${ARGN}
+    FILES_MATCHING REGEX "/(rope_kernel|kernel|half|types)[.]h$")
+  if(TARGET ropewalk_worker)
+    install(TARGETS ropewalk_worker LIBRARY DESTINATION ${lib} ${ARGN})
+    install(DIRECTORY python/ropewalk/ DESTINATION ${package} ${ARGN} FILES_MATCHING PATTERN *.py)
+  endif()
+endfunction()
+set(lib ${CMAKE_INSTALL_LIBDIR}/ropewalk)
+ropewalk_install(${CMAKE_INSTALL_BINDIR} ${lib} ${lib}/python/ropewalk
+  ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk)
+# A wheel has this component and nothing else, in the folder of the Python package (pyproject.toml).
+ropewalk_install(ropewalk ropewalk ropewalk ropewalk/include COMPONENT wheel EXCLUDE_FROM_ALL)
 
 set(generated ${PROJECT_BINARY_DIR}/package)
 set(package_dir ${CMAKE_INSTALL_DATADIR}/cmake/ropewalk)

@@ -66,9 +66,8 @@ function(ropewalk_sources out)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# Headers of the standard library and of fmt, parsed once for libraries and once for tests, which
-# are compiled without optimization. Presets that do without them (tidy, fuzz, lto) show a file that
-# forgets to include what it uses.
+# Parsed once for libraries and once for tests, which are compiled without optimization. Presets
+# without them (tidy, fuzz, lto) show a file that forgets to include what it uses.
 set(ropewalk_common_headers <algorithm> <cmath> <cstdint> <filesystem> <functional> <map> <memory>
   <optional> <span> <sstream> <string> <string_view> <utility> <vector> <fmt/format.h>)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/empty.cpp CONTENT "int main() { return 0; }\n")

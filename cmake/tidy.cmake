@@ -323,11 +323,11 @@ if(NOT versions MATCHES "^[0-9.]+$")
   violation(CMakeLists.txt 1 "three versions, here, in CITATION.cff and CHANGELOG.md: ${versions}")
 endif()
 
-# Workflows may only read, and they use no action but GitHub's own two.
+# Workflows may only read, and they use no action but three of GitHub's own.
 file(GLOB workflows RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/.github/workflows/*)
 foreach(file IN LISTS workflows)
   file(READ ${SOURCE_DIR}/${file} text)
-  string(REGEX REPLACE "uses: actions/(checkout|upload-artifact)@v[0-9]+\n" "" text "${text}")
+  string(REGEX REPLACE "uses: actions/(checkout|(up|down)load-artifact)@v[0-9]\n" "" text "${text}")
   if(text MATCHES "uses: |secrets\\.|: write" OR NOT text MATCHES "\n  contents: read\n")
     violation(${file} 1 "lacks 'contents: read', or has another action, a secret, a right to write")
   endif()

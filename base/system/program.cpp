@@ -70,6 +70,7 @@ ProgramOutput run_program(const std::vector<std::string>& arguments, const std::
   const Descriptor in = anonymous_file(input), out = anonymous_file(""),
                    messages = anonymous_file("");
   const auto not_started = [](int error) -> ProgramOutput {
+    if (error == ENOENT) return {"", "is not installed"};
     return {"", "could not be started: " + std::generic_category().message(error)};
   };
   if (!in.is_open() || !out.is_open() || !messages.is_open()) return not_started(errno);
@@ -86,8 +87,8 @@ ProgramOutput run_program(const std::vector<std::string>& arguments, const std::
   ::posix_spawn_file_actions_adddup2(&actions, out.number(), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, messages.number(), STDERR_FILENO);
   pid_t process = 0;
-  const int error = ::posix_spawn(&process, argument_list[0], &actions, nullptr,
-                                  argument_list.data(), environment.data());
+  const int error = ::posix_spawnp(&process, argument_list[0], &actions, nullptr,
+                                   argument_list.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return not_started(error);
   ProgramOutput result;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "harness/device/device.h"
 #include "harness/device/kept_memory.h"
 #include "harness/process/call_memory.h"
@@ -104,7 +105,7 @@ class DeviceMemory final : public CallMemory {
   Device& device_;
   HostMemory host_;  ///< of inv_freq
   std::size_t zone_bytes_ = usual_zone_bytes;
-  std::minstd_rand chance_{std::random_device{}()};
+  std::minstd_rand chance_{static_cast<std::uint32_t>(fresh_seed())};
   std::list<Block> blocks_;
   std::optional<Block> retired_;  // the workspace of an earlier call
   std::byte* addresses_[protocol::region_count] = {};

@@ -10,6 +10,13 @@
 
 namespace ropewalk::harness {
 
+/// Whether FloatState and CalleeSaved (callee_saved.h) see anything.
+#if defined(__x86_64__)
+inline constexpr bool has_float_state = true;
+#else
+inline constexpr bool has_float_state = false;
+#endif
+
 struct FloatState {
   std::uint32_t mxcsr = 0;
   std::uint16_t x87 = 0;

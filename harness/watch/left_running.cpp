@@ -107,13 +107,22 @@ void note_before_loading() {
   notes = {};
   const std::vector<pid_t> own = threads_of("self");
   before = {own.begin(), own.end()};
-  if (before.empty())
-    notes.remarks = "not watched here: threads, as there is no /proc";
-  else if (before.size() > 1)
-    notes.remarks = fmt::format(
-        "not watched here: threads that apply begins and ends, and memory that it maps, as {} "
-        "threads ran before any kernel was loaded",
-        before.size());
+  notes.remarks = unwatched(before.size(), has_float_state);
+}
+
+std::string unwatched(std::size_t threads, bool registers) {
+  std::vector<std::string> out;
+  if (threads == 0) out.emplace_back("threads, as there is no /proc");
+  if (threads > 1)
+    out.push_back(
+        fmt::format("threads that apply begins and ends, and memory that it maps, as {} threads "
+                    "ran before any kernel was loaded",
+                    threads));
+  if (!registers)
+    out.emplace_back(
+        "registers that a call must keep, and the floating-point unit, as the processor is not "
+        "x86-64");
+  return (out.empty() ? "" : "not watched here: ") + fmt::format("{}", fmt::join(out, "; "));
 }
 
 // g++ before 13 links start-up code into a library of -ffast-math that makes the processor flush

@@ -45,6 +45,9 @@ struct Loaded {
 };
 const Loaded& loaded();
 
+/// What cannot be watched in a process of `threads`, with or without its registers; empty: nothing.
+std::string unwatched(std::size_t threads, bool registers);
+
 /// Notes what runs before any plugin is loaded.
 void note_before_loading();
 

@@ -297,10 +297,14 @@ std::string become_interpreter(const WorkerArguments& arguments) {
     return "cannot run Python files: this build has no libropewalk_worker.so (builds with a "
            "sanitizer leave it out)";
   const std::string interpreter = script_interpreter();
+  // A wheel has the package's files beside the library, other installations in python/ropewalk.
   const auto folder = std::filesystem::path(arguments.library).parent_path();
+  std::filesystem::path program = folder / "worker.py";
+  std::error_code error;
+  if (!std::filesystem::exists(program, error)) program = folder / "python/ropewalk/worker.py";
   std::vector<std::string> words{interpreter,
                                  "-u",  // else printed text would lie in a buffer past the watch
-                                 (folder / "python/ropewalk/worker.py").string(),
+                                 program.string(),
                                  arguments.library,
                                  "--cpu-features",
                                  arguments.cpu_features,

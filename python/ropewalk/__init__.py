@@ -12,6 +12,7 @@
 """
 
 from .assertion import assert_rope
+from .command import get_include
 from .decorator import KernelError, kernel
 
-__all__ = ["KernelError", "assert_rope", "kernel"]
+__all__ = ["KernelError", "assert_rope", "get_include", "kernel"]

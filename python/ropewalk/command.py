@@ -1,7 +1,7 @@
-"""Finds the command `ropewalk`."""
+"""Finds the command `ropewalk`, and the headers for kernels in C and C++."""
 
 import os
-import shutil
+import subprocess
 from pathlib import Path
 
 
@@ -11,20 +11,31 @@ def find():
     if asked:
         return asked
     package = Path(os.path.abspath(__file__)).parent  # a build tree has a link to python/
-    beside = []
+    beside = [package / "ropewalk"]  # a wheel has it there
     if package.parent.name == "python":
         folder = package.parent.parent
         beside.append(folder / "ropewalk")
         # An installed one: PREFIX/lib/.../ropewalk/python/ropewalk and PREFIX/bin/ropewalk.
         libs = [p for p in folder.parents if p.name.startswith("lib")]
         beside += [p.parent / "bin" / "ropewalk" for p in libs]
+    beside += [Path(p, "ropewalk") for p in os.get_exec_path()]
     for path in beside:
-        if path.is_file() and os.access(path, os.X_OK):
+        if path.is_file() and os.access(path, os.X_OK) and is_program(path):
             return str(path)
-    found = shutil.which("ropewalk")
-    if not found:
-        raise FileNotFoundError(
-            "the command ropewalk is neither beside the package nor in PATH: "
-            "install it or set ROPEWALK_COMMAND"
-        )
-    return found
+    raise FileNotFoundError(
+        "the command ropewalk is neither beside the package nor in PATH: "
+        "install it or set ROPEWALK_COMMAND"
+    )
+
+
+def is_program(path):
+    """Whether it is no script: the one that pip puts into PATH would call itself for ever."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def get_include():
+    """The folder for -I of a compiler, with kernels/api/rope_kernel.h in it."""
+    return subprocess.run(
+        [find(), "include-dir"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.rstrip("\n")

@@ -58,6 +58,17 @@ def unfit():
     return None
 
 
+def import_package(folder):
+    """The package of this file, wherever it lies. A wheel's lies among the packages of a Python that
+    may be another one, so its folder must not come into sys.path."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    file = os.path.join(folder, "__init__.py")
+    spec = spec_from_file_location("ropewalk", file, submodule_search_locations=[folder])
+    sys.modules["ropewalk"] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["ropewalk"])
+
+
 def main():
     # Ours is of this process only, not of those that a kernel starts.
     users = os.environ.pop("LD_PRELOAD", "").split(":")[1:]
@@ -68,7 +79,7 @@ def main():
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     bound_outputs()
     here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [os.path.dirname(here)] + [p for p in sys.path if p != here]
+    sys.path[:] = [p for p in sys.path if p != here]
     # The functions that handle Python objects are called with the global lock held.
     python = C.PyDLL(sys.argv[1])
     python.ropewalk_script_state.argtypes = [C.c_int64]
@@ -83,6 +94,8 @@ def main():
         try:
             reason = unfit()
             if reason is None:
+                if not loaded:
+                    import_package(here)
                 from ropewalk import host
 
                 sys.dont_write_bytecode = True  # beside the file of a user

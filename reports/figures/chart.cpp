@@ -318,7 +318,7 @@ ChartSize sized_for(const ChartRequest& request, ChartSize size) {
 Chart draw_chart(const ChartRequest& request, ChartSize size, const std::string& program) {
   const std::string script = script_of(request, size);
   if (script.empty()) return {"", "there is no finite point to draw"};
-  const std::string gnuplot = program.empty() ? GNUPLOT : program;
+  const std::string gnuplot = program.empty() ? "gnuplot" : program;
   ProgramOutput output = run_program({gnuplot, "-d", "-"}, script);
   if (!output.error.empty()) return {"", "gnuplot " + clean_line(output.error)};
   const bool whole = output.text.find("<svg") != std::string::npos &&

@@ -79,7 +79,7 @@ struct Chart {
   std::string error;
 };
 
-/// Runs gnuplot for at most 10 s: `program`, or else the one found when this was built. Never
+/// Runs gnuplot for at most 10 s: `program`, or else the gnuplot of PATH. Never
 /// throws for a failure of gnuplot, which `error` states.
 Chart draw_chart(const ChartRequest& request, ChartSize size = wide_chart,
                  const std::string& program = {});

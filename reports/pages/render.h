@@ -18,8 +18,8 @@ std::string render_markdown(const Results& results, const Summary& summary);
 std::string render_export(const Results& results);
 
 /// The report as one page. It requests nothing over the network. Without its script it only loses
-/// sorting and filtering. `gnuplot` draws the charts; empty means the one found when this was
-/// built. Without gnuplot the page says so in their place.
+/// sorting and filtering. `gnuplot` draws the charts; empty means the one of PATH.
+/// Without gnuplot the page says so in their place.
 std::string render_html(const Results& results, const Summary& summary,
                         const std::string& gnuplot = {});
 

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <random>
 #include <set>
 
+#include "base/random.h"
 #include "benchmarks/workloads/model_shape.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/given_plugin.h"
@@ -22,8 +22,7 @@ namespace {
 // empty answer means that nothing is.
 std::string read_seed(const std::string& text, std::uint64_t& seed) {
   if (text == "random") {
-    std::random_device device;
-    seed = (std::uint64_t{device()} << 32) | device();
+    seed = fresh_seed();
     return {};
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);

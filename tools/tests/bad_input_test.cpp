@@ -129,7 +129,6 @@ TEST(BadInput, ConfigsAndShapes) {
       {"no config", "bench --out OUT --config no/where.json", "", {"no/where.json"}},
       {"no config of run", "run --out OUT --config no/where.json", "", {"no/where.json"}},
       {"a folder", "config /", "", {"/: not a regular file"}},
-      {"a pairing of nothing", "bench --pairing half_split", "", {"--pairing", "--config"}},
       {"too large", list, llama + R"(, "head_dim": 1048576})", {"FILE: ", "/prefill", "64 GiB"}},
       {"numbers for no config", "config --inv-freq FILE", "", {"files is required"}},
       {"a config for numbers", list + " --inv-freq FILE", llama + "}", {"FILE: '{\"model"}},

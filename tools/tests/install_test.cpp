@@ -83,6 +83,7 @@ TEST_F(Installed, FilesAreThoseMeantAndNameNoFolderOfTheBuild) {
       EXPECT_FALSE(names_folder(content, folder.string())) << path;
   }
   EXPECT_GT(files, 10);
+  EXPECT_EQ(run("include-dir").out, (prefix / "include/ropewalk\n").string());
   EXPECT_EQ(slurp(prefix / "include/ropewalk/kernels/api/rope_kernel.h"),
             slurp(source / "kernels/api/rope_kernel.h"));
 }
@@ -139,6 +140,52 @@ TEST_F(Installed, PkgConfigFindsTheHeaders) {
             quoted(source / "kernels/example/example.cpp") + " -o " + quoted(so));
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(run("list --plugin " + quoted(so)).code, 0);
+}
+
+/// What a wheel unpacks, in a folder that Python finds. A command of this name in PATH ends with 9.
+class Wheel : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(binary / "libropewalk_worker.so")) GTEST_SKIP() << "no wheel of this build";
+    const Result r =
+        shell("cmake --install " + quoted(binary) + " --component wheel --prefix " + quoted(site));
+    ASSERT_EQ(r.code, 0) << r.out << r.err;
+    spill(scratch() / "bin/ropewalk", "#!/bin/sh\nexit 9\n");
+    fs::permissions(scratch() / "bin/ropewalk", fs::perms::owner_all);
+    ASSERT_NE(python, "") << "no python3 here";
+  }
+  Result run(const std::string& arguments, const std::string& before = "") const {
+    return shell("cd " + quoted(scratch()) + "; PYTHONPATH=" + quoted(site) + " PATH=" +
+                 quoted(scratch() / "bin") + ":$PATH " + before + python + " " + arguments);
+  }
+  const fs::path site = fresh("site packages");
+  const std::string python = python_with(python_with("numpy").empty() ? "sys" : "numpy");
+};
+
+TEST_F(Wheel, IsOneFolderWithTheCommandInIt) {
+  const std::string list = " list --kernel plain";
+  EXPECT_EQ(run("-m ropewalk" + list).code, 0);
+  EXPECT_EQ(run("-m ropewalk" + list, "ROPEWALK_COMMAND=/bin/false ").code, 1) << "it comes first";
+  for (const auto& entry : fs::directory_iterator(site))
+    EXPECT_EQ(entry.path().filename(), "ropewalk");
+  const fs::path other = fresh("other name");
+  fs::create_symlink(site / "ropewalk/ropewalk", other);
+  EXPECT_EQ(shell(quoted(other) + list).code, 0);
+  fs::remove(site / "ropewalk/ropewalk");
+  const Result none = run("-m ropewalk" + list);
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(contains(none.err, "neither beside the package nor in PATH")) << none.err;
+}
+
+TEST_F(Wheel, HasTheHeadersAndJudgesAFunction) {
+  const Result include = run("-c 'import ropewalk; print(ropewalk.get_include(), end=\"\")'");
+  EXPECT_EQ(include.out, (site / "ropewalk/include").string()) << include.err;
+  EXPECT_TRUE(fs::exists(site / "ropewalk/include/kernels/api/rope_kernel.h"));
+  if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
+  const Result function = run("-m ropewalk verify --cases 2 --property norm " +
+                              quoted(source / "docs/python/numpy_rope.py"));
+  EXPECT_EQ(function.code, 0) << function.out << function.err;
+  EXPECT_TRUE(contains(function.out, "(framework: python 3.")) << function.out;
 }
 
 }  // namespace

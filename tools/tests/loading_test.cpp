@@ -64,7 +64,7 @@ const std::string verify =
 // If other threads ran before any kernel was loaded, threads that apply begins and ends are not
 // watched.
 bool watched(const std::string& rows) {
-  return !contains(rows, "not watched here");
+  return !contains(rows, "not watched here: threads");
 }
 
 std::string leaves(const std::string& mode) {

@@ -162,16 +162,6 @@ TEST_F(InPython, WhatAnImportPrintsOrLeavesRunningIsNotTheKernels) {
   }
 }
 
-TEST_F(InPython, TheOtherPluginsAreStillJudged) {
-  const Result r =
-      verify(planted + "bad/import_raises.py", "--plugin " + planted +
-                                                   "right.py --kernel right_out --kernel plain "
-                                                   "--property identity_at_zero");
-  EXPECT_EQ(r.code, 2) << r.out;
-  EXPECT_TRUE(contains(r.err, "left out: plugin ")) << r.err;
-  EXPECT_TRUE(contains(r.out, "PASS  right_out") && contains(r.out, "PASS  plain")) << r.out;
-}
-
 TEST_F(InPython, AnUnfitPythonIsToldInALine) {
   const auto told = [](const std::string& name, const std::string& text) {
     spill(fresh("unfit") / name, text);

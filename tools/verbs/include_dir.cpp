@@ -7,10 +7,9 @@
 
 namespace ropewalk::tools {
 
-// The headers lie beside the command in a build tree and in a wheel, and in PREFIX/include/ropewalk
-// of an installation.
+// In a build tree and a wheel, else in an installation.
 int run(const IncludeDirOptions&) {
-  for (const char* name : {"include/kernels", "../../include/ropewalk/kernels"})
+  for (const char* name : {"include/kernels", "../include/ropewalk/kernels"})
     if (const std::string found = file_beside_command(name); !found.empty()) {
       fmt::print("{}\n", std::filesystem::path(found).parent_path().string());
       return 0;
