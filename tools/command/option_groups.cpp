@@ -38,7 +38,8 @@ void begin_group(CLI::App& verb, const char* name) {
 
 CLI::Option* add_list(CLI::App& verb, const char* name, std::vector<std::string>& list,
                       const char* type, const std::string& help) {
-  return verb.add_option(name, list, help)->type_name(type)->expected(1)->take_all();
+  CLI::Option* option = verb.add_option(name, list, help)->type_name(type)->expected(1);
+  return option->take_all()->allow_extra_args(false);  // what follows is a TARGET
 }
 
 // Says what is wrong with a value of --plugin; empty: nothing. A file with a = in its name that is

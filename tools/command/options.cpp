@@ -229,7 +229,6 @@ void finish(Options& o, const CLI::App&, const Typed& typed) {
   if constexpr (std::is_base_of_v<RunIdentity, Options>) o.command_line = typed.command_line;
 }
 
-// Somebody who names a kernel waits for its verdict.
 void shorten_for_targets(RunIdentity& run, const KernelChoice& choice, const CLI::App& verb) {
   if (!choice.targets.empty() && verb.count("--profile") == 0) run.profile = Profile::smoke;
 }

@@ -9,7 +9,7 @@
 namespace {
 
 const std::string file = ROPEWALK_TEST_PLUGIN, mutants = ROPEWALK_MUTANTS;
-const std::string quick = " --property norm --cases 3";
+const std::string quick = " --cases 3 --property norm";
 
 // The kernels of a run's rows, one word each, in order and once.
 std::string kernels_of(const Result& r) {
@@ -38,7 +38,7 @@ TEST(Targets, AFileIsAllItsKernelsOneOfThemOrOneOfTheTree) {
         {"k.so::second plain", "plain second"},
         {"second --plugin k.so", "second"},
         {"base=k.so head=k.so::second", "base:example_cpp base:second head:second"}}) {
-    const Result r = ropewalk(std::string("verify --json ") + targets + quick, folder);
+    const Result r = ropewalk("verify --json" + quick + " " + targets, folder);
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(kernels_of(r), kernels) << targets;
   }
