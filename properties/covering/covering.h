@@ -52,7 +52,7 @@ struct Coverage {
   std::int64_t possible = 0, met = 0;
 };
 
-/// The interactions of so many levels.
+/// The coverage of the interactions of `strength` levels.
 struct ArrayCoverage {
   int strength = 2;
   Coverage count;  ///< those that the kernel offers, and those that a case met

@@ -73,10 +73,10 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
   if (!answer.alike.empty() && answer.alike.size() + 1 == kernels.size()) {
     const auto launches = std::ssize(first.launches);
     answer.why = launches < least_launches
-                     ? fmt::format("{} launches of at least {}", launches, least_launches)
+                     ? fmt::format("{} of at least {} launches", launches, least_launches)
                      : "not distinguishable by more than " +
                            percent_text(std::min(100 * contest.group->margin, 1000.0));
-    answer.alike = kernels;
+    answer.alike = launches < least_launches ? std::vector<const BoardEntry*>{} : kernels;
     return answer;
   }
   answer.winner = &first;
@@ -194,15 +194,15 @@ std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answe
   std::vector<std::string> sentences;
   double floor = 0;
   for (const KernelAnswer& answer : answers)
-    if (answer.contest->group != nullptr && answer.contest->group->valid)
+    if (answer.contest->group != nullptr && std::isfinite(answer.contest->group->noise_floor))
       floor = std::max(floor, answer.contest->group->noise_floor);
   const bool ranks = std::any_of(answers.begin(), answers.end(), [](const KernelAnswer& answer) {
     return answer.winner != nullptr && answer.alike.empty();
   });
   if (floor > useful_floor)
-    sentences.push_back(fmt::format("{}: two copies of one kernel differed by up to {}.",
+    sentences.push_back(fmt::format("{}: two copies of one kernel differed by {}{}.",
                                     ranks ? "Noisy" : "Too noisy to rank",
-                                    percent_text(100 * floor)));
+                                    floor > 10 ? "" : "up to ", percent_text(100 * floor)));
   if (floor > useful_floor && !ranks) return sentences;
   for (const auto& [phase, shown] : phases)
     for (const std::string_view angles : angle_groups) {

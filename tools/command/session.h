@@ -56,8 +56,7 @@ enum class OutputEnd { written, reader_left, lost };
 /// The state of standard output when a verb is done.
 OutputEnd output_end();
 
-/// Since the first call, which the beginning of the command makes.
-double seconds_of_command();
+double seconds_of_command();  ///< since the first call, which main() makes
 
 /// What is going on, on standard error, with the seconds since the command began. On a terminal it
 /// is one line that is rewritten in place. Elsewhere it is a line after one second, and then ever

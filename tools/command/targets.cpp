@@ -24,16 +24,15 @@ FileTarget parts_of(const std::string& target) {
 }
 
 void refuse_source(const std::string& file) {
-  for (const auto& [suffix, compiler] : {std::pair{".cpp", "g++ -std=c++20"},
-                                         {".cc", "g++ -std=c++20"},
-                                         {".c", "gcc"},
-                                         {".cu", "nvcc -std=c++20"}})
+  for (const auto& [suffix, compiler] :
+       {std::pair{".cpp", "g++ -std=c++20 -O3 -ffp-contract=off -fPIC"},
+        {".c", "gcc -O3 -ffp-contract=off -fPIC"},
+        {".cu", "nvcc -std=c++20 -O3 -Xcompiler -fPIC"}})
     if (file.ends_with(suffix))
-      throw UsageError(fmt::format(
-          "{} is source code; make a shared library of it, for example: {} -O3 {} -shared "
-          "-I\"$(ropewalk include-dir)\" {} -o my_kernel.so",
-          file, compiler,
-          suffix == std::string(".cu") ? "-Xcompiler -fPIC" : "-ffp-contract=off -fPIC", file));
+      throw UsageError(
+          fmt::format("{} is source code; make a shared library of it, for example: "
+                      "{} -shared -I\"$(ropewalk include-dir)\" {} -o my_kernel.so",
+                      file, compiler, file));
 }
 
 }  // namespace
@@ -74,6 +73,7 @@ void take_targets(KernelChoice& choice, const std::vector<std::string>& beside) 
                                    fmt::join(all, ", ")));
     choice.kernels.insert(choice.kernels.end(), chosen.begin(), chosen.end());
   }
+  if (choice.kernels.empty()) throw UsageError("no target could be loaded");  // empty means all
   for (const std::string& name : beside)
     for (const KernelFacts& k : kernels)
       if (k.name == name) choice.kernels.push_back(name);

