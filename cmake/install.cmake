@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 function(ropewalk_install bin lib package include)
   install(TARGETS ropewalk RUNTIME DESTINATION ${bin} ${ARGN})
   install(PROGRAMS $<$<TARGET_EXISTS:ropewalk_cuda>:$<TARGET_PROPERTY:ropewalk_cuda,PLUGIN>>
-    DESTINATION ${lib} ${ARGN})
+    DESTINATION ${lib} ${ARGN} OPTIONAL)
   install(DIRECTORY kernels/api DESTINATION ${include}/kernels ${ARGN}
     FILES_MATCHING REGEX "/(rope_kernel|kernel|half|types)[.]h$")
   if(TARGET ropewalk_worker)

@@ -98,9 +98,9 @@ set(host "tools/host/worker_library")
 set(driver "device/(cuda_driver|device_health)")
 set(owners
   "rapidcheck=properties/search/run_property.cpp"
-  "boost/multiprecision=reference/(real.h|oracle.cpp|second_derivation.cpp|testing/second_form.h)"
+  "boost/multiprecision=reference/(real.h|oracle.cpp|testing/second_[a-z.]+)"
   "boost/math/distributions=reports/numbers/ratio_interval.cpp"
-  "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"
+  "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/testing/[a-z_]+.cpp"
   "CLI/=tools/command/(options.cpp|option_groups.h)"
   "toml\\+\\+/=benchmarks/(workloads/workloads|configs/model_types).cpp|${host}_parts.cpp"
   "benchmark/benchmark.h=benchmarks/engine/google_benchmark.cpp"

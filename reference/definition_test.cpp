@@ -14,7 +14,7 @@
 #include "reference/double_double.h"
 #include "reference/frequencies.h"
 #include "reference/oracle.h"
-#include "reference/second_derivation.h"
+#include "reference/testing/second_derivation.h"
 
 namespace ropewalk {
 namespace {

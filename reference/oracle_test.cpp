@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "reference/frequencies.h"
-#include "reference/second_derivation.h"
+#include "reference/testing/second_derivation.h"
 
 namespace ropewalk {
 namespace {

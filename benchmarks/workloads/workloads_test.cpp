@@ -308,12 +308,11 @@ TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
   EXPECT_EQ(kinds, (std::set{report::WorkloadPhase::decode, report::WorkloadPhase::prefill,
                              report::WorkloadPhase::working_set}));
   EXPECT_EQ(models.size(), 11u);
-  EXPECT_EQ(shipped.size(), 11u * 7 + 6 + 3);
+  EXPECT_EQ(shipped.size(), 12u * 7 + 6 + 3);
   EXPECT_EQ(named["smoke"],
-            (std::set<std::string>{"llama-3-8b/decode-1", "llama-3-8b/decode-8",
-                                   "llama-3-8b/prefill-512", "gpt-j-6b/prefill-512",
-                                   "llama-3-8b/set-1", "llama-3-8b/set-16", "llama-3-8b/set-256"}));
-  EXPECT_EQ(named["standard"].size(), 22u);  // two groups each, so at most 60
+            (std::set<std::string>{"llama-3-8b/decode-1", "llama-3-8b/prefill-512",
+                                   "llama-3-8b-bf16/decode-1", "llama-3-8b-bf16/prefill-512"}));
+  EXPECT_EQ(named["standard"].size(), 24u);  // two groups each, so at most 60
   const auto deepseek = std::find_if(shipped.begin(), shipped.end(), [](const Workload& w) {
     return w.name == "deepseek-v3/prefill-128";
   });

@@ -196,9 +196,9 @@ std::string style_of(const ChartSeries& series, std::size_t index, ChartSize siz
   const std::string mark =
       fmt::format("pt {}", marks.at(static_cast<std::size_t>(series.style.mark)));
   if (!series.x_low.empty()) return fmt::format("xerrorbars {} ps 0.9 lw 1.5", mark);
+  if (series.draw == Draw::points) return fmt::format("points {} ps 1.2 lw 1.5", mark);
   // Kernels that agree overlap. Each further mark is smaller, so that all stay visible.
   const double scale = std::max(0.5, 1.9 - 0.28 * static_cast<double>(index));
-  if (series.draw == Draw::points) return fmt::format("points {} ps {:.2f} lw 1.5", mark, scale);
   return fmt::format("linespoints {} ps {:.2f} lw 1.5 pi {}", mark, 0.7 * scale,
                      1 + series.x.size() / marks_max(size));
 }

@@ -133,6 +133,8 @@ std::string samples_text(const Contest& contest) {
                        : fmt::format("median of {} of {}", count(launches, "launch"), of);
 }
 
+constexpr std::int64_t shown_first = 3;  ///< kernels of a leaderboard that are not folded
+
 View contest_view(const Contest& contest, const std::string& board) {
   const TimingRow& row = *contest.of;
   View item;
@@ -144,7 +146,18 @@ View contest_view(const Contest& contest, const std::string& board) {
                                         bytes_text(row.bytes), bytes_text(row.working_set_bytes)) +
                                 sets_text(row));
   View entries{View::type::list};
-  for (const BoardEntry& entry : contest.entries) entries << entry_view(entry, contest);
+  const auto is_ranking = [](const BoardEntry& entry) {
+    return entry.has_speed && !entry.row->is_reference();
+  };
+  const auto all = std::ranges::count_if(contest.entries, is_ranking);
+  const auto shown = all > shown_first + 1 ? shown_first : all;
+  std::int64_t place = 0;
+  for (const BoardEntry& entry : contest.entries) {
+    View line = entry_view(entry, contest);
+    line.set("is_folded", is_ranking(entry) && ++place > shown);
+    entries << std::move(line);
+  }
+  item.set("folded", all > shown ? std::to_string(all - shown) : "");
   item.set("samples", samples_text(contest));
   if (contest.group != nullptr) {
     item.set("baseline", contest.group->baseline);

@@ -57,6 +57,8 @@ void define(CLI::App& verb, ListOptions& o) {
   add_no_cuda_option(verb, o);
   add_no_baselines_option(verb, o);
   add_workload_options(verb, o, false);
+  verb.add_flag("--features", o.features,
+                "show what each kernel offers in each pairing and data type");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "leave out properties and workloads");
 }

@@ -56,7 +56,7 @@ struct JudgingOptions : RunIdentity, KernelChoice {
 };
 
 struct ListOptions : KernelChoice, WorkloadChoice {
-  bool json = false, quiet = false;
+  bool features = false, json = false, quiet = false;
 };
 
 struct ConfigOptions : WorkloadChoice {  ///< its `configs` are what the verb shows

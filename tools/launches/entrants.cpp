@@ -1,6 +1,7 @@
 #include "tools/launches/entrants.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/glob.h"
 #include "benchmarks/cells/cells.h"
@@ -12,15 +13,23 @@
 namespace ropewalk::tools {
 using namespace bench;
 using namespace harness;
+using namespace properties;
 
 namespace {
 
-std::string why_not_timed(const KernelFacts& k) {
-  const std::string never = why_never_timed(k.flags);
-  return never.empty() ? k.cannot_run : never;
-}
+// What is written to be read, or differs little from what is timed. They would take most of the
+// minute of smoke.
+constexpr std::string_view from_standard[] = {
+    "clang_complex", "complex", "dense", "elementwise", "gcc_complex", "phase", "plain_f32_angle"};
 
 }  // namespace
+
+std::string why_not_timed(const BenchOptions& options, const KernelFacts& k) {
+  if (const std::string never = why_never_timed(k.flags); !never.empty()) return never;
+  const bool is_left_out = options.profile == Profile::smoke && options.kernels.empty() &&
+                           std::ranges::find(from_standard, k.name) != std::end(from_standard);
+  return is_left_out && k.cannot_run.empty() ? std::string(timed_from_standard) : k.cannot_run;
+}
 
 Entrants entrants_of(const BenchOptions& options) {
   Entrants entrants;
@@ -28,11 +37,12 @@ Entrants entrants_of(const BenchOptions& options) {
   const PluginKernels found = kernels_by_plugin(given);
   require_kernels(found.kernels, options);
   const auto takes = [&](const KernelFacts& k, std::int32_t memory) {
-    return matches(options.kernels, k.name) && why_not_timed(k).empty() && k.memory == memory;
+    return matches(options.kernels, k.name) && why_not_timed(options, k).empty() &&
+           k.memory == memory;
   };
   for (KernelFacts k : found.kernels) {
     if (!matches(options.kernels, k.name)) continue;
-    k.cannot_run = why_not_timed(k);
+    k.cannot_run = why_not_timed(options, k);
     if (k.cannot_run.empty() && options.google_benchmark &&
         (k.memory == ROPE_CUDA || has_own_threads(k.exceptions)))
       k.cannot_run = "only the paired engine times kernels of a device, or with threads";
@@ -51,7 +61,7 @@ Entrants entrants_of(const BenchOptions& options) {
     worker.with_device = memory == ROPE_CUDA;
     std::erase_if(worker.plugins, [&, there = memory](const std::string& plugin) {
       return std::none_of(found.kernels.begin(), found.kernels.end(), [&](const KernelFacts& k) {
-        return k.plugin == plugin && k.memory == there && why_not_timed(k).empty();
+        return k.plugin == plugin && k.memory == there && why_not_timed(options, k).empty();
       });
     });
   }

@@ -4,12 +4,19 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/worker/worker.h"
 #include "tools/command/options.h"
 
 namespace ropewalk::tools {
+
+inline constexpr std::string_view timed_from_standard =
+    "timed from the profile standard on, or with --kernel";
+
+/// Why bench does not time a kernel; empty: it does.
+std::string why_not_timed(const BenchOptions& options, const harness::KernelFacts& kernel);
 
 struct Entrants {
   /// Of the processes that time, by the memory of their kernels: ROPE_HOST, and ROPE_CUDA if such a

@@ -9,6 +9,7 @@
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
 #include "tools/command/workload_choice.h"
+#include "tools/launches/entrants.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -50,8 +51,8 @@ Gate::Gate(const BenchOptions& options, const std::vector<Workload>& workloads,
       known_(known_failures(options.known_failures)) {
   for (auto& [memory, worker] : workers_)
     for (const KernelFacts& k : worker.kernels())
-      if (k.memory == memory && matches(options.kernels, k.name) && k.cannot_run.empty() &&
-          why_never_timed(k.flags).empty())
+      if (k.memory == memory && matches(options.kernels, k.name) &&
+          why_not_timed(options, k).empty())
         kernels_.push_back(k);
 }
 

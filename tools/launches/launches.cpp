@@ -379,8 +379,14 @@ void Launches::say_plan() const {
     fmt::print(to, "; with 1 thread and with {}, on processors {} (a + joins siblings of a core)",
                options_.threads, processors_text(processors_for(options_.threads, allowed_cpus())));
   fmt::print(to, "\n");
+  std::vector<std::string> left_out;
   for (const KernelFacts& k : entrants_.never_timed)
-    fmt::print(to, "SKIPPED {}: {}\n", k.name, k.cannot_run);
+    if (k.cannot_run == timed_from_standard)
+      left_out.push_back(k.name);
+    else
+      fmt::print(to, "SKIPPED {}: {}\n", k.name, k.cannot_run);
+  if (!left_out.empty())
+    fmt::print(to, "SKIPPED {}: {}\n", fmt::join(left_out, ", "), timed_from_standard);
 }
 
 std::string Launches::time_left(std::int64_t launch, const std::string& label) const {

@@ -60,7 +60,7 @@ TEST_F(Beside, IsFoundByEachVerbUnlessNoCuda) {
     EXPECT_EQ(without.code, 2) << arguments << without.out;
     EXPECT_TRUE(contains(without.err, "no kernel matches 'beside_launched'")) << without.err;
   }
-  const Result listed = run("list --kernel beside_device");
+  const Result listed = run("list --features --kernel beside_device");
   EXPECT_TRUE(contains(listed.out, "memory cuda; judged on cuda")) << listed.out;
   EXPECT_TRUE(contains(listed.out, "; plugin " + found.string() + "\n")) << listed.out;
 }

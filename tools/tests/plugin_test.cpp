@@ -239,7 +239,8 @@ TEST(JudgedOn, AKernelOfAnOlderHeaderKeepsItsVerdict) {
 TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
   for (const bool on_host : {true, false}) {
     setenv("TEST_PLUGIN_FAULT", on_host ? "host_launcher" : "", 1);
-    const std::string list = ropewalk("list --quiet" + one).out, text = ropewalk(zero).out,
+    const std::string list = ropewalk("list --features --quiet" + one).out,
+                      text = ropewalk(zero).out,
                       rows = ropewalk("list --json" + one).out + ropewalk(zero + " --json").out;
     unsetenv("TEST_PLUGIN_FAULT");
     EXPECT_EQ(contains(list, "angles: table; judged by the host launcher; plugin "), on_host);
@@ -276,7 +277,7 @@ TEST(Declared, ABoundBeyondTheTypeIsNoPlainPass) {
   const std::string words = "declared 16 u of f32 = 9.5e-07, derived 5 u";
   for (const bool beyond : {true, false}) {
     setenv("TEST_PLUGIN_FAULT", beyond ? "bound_16" : "bound_5", 1);
-    const Result text = ropewalk(zero), list = ropewalk("list" + one),
+    const Result text = ropewalk(zero), list = ropewalk("list --features" + one),
                  rows = ropewalk(zero + " --json"), kernels = ropewalk("list --json" + one),
                  again = ropewalk("replay 'kernel=test_right plugin=" + right.string() +
                                   " property=identity_at_zero positions=0'");

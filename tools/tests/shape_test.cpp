@@ -67,7 +67,7 @@ TEST(OneShape, IsFoundIfAModelHasIt) {
                        "only interleaved pairs;\n      head_dim must be "))
       << r.out;
   EXPECT_EQ(count_in(r.out, "UNSUPPORTED"), 2u) << r.out;
-  const Result listed = ropewalk("list --quiet --kernel shape_of_llama" + plugin);
+  const Result listed = ropewalk("list --features --quiet --kernel shape_of_llama" + plugin);
   EXPECT_TRUE(contains(listed.out, "size_128_128")) << listed.out;
 }
 

@@ -27,13 +27,51 @@ template <class ProbeCell>
 std::vector<Probe> probes_of(Subject& subject, ProbeCell&& probe_cell) {
   std::vector<Probe> out;
   for (const Pairing pairing : pairings)
-    for (const Dtype dtype : tensor_dtypes)
-      out.push_back(with_features(subject, probe_cell(subject, pairing, dtype)));
+    for (const Dtype dtype : tensor_dtypes) out.push_back(probe_cell(subject, pairing, dtype));
   return out;
 }
 
-// `models`: the shapes that it is asked about if it refuses every basic case.
+bool offers_any(const std::vector<Probe>& probes) {
+  return std::any_of(probes.begin(), probes.end(), [](const Probe& p) { return p.offer; });
+}
+
+// A probe for each pairing and data type. `models`: the shapes that a kernel is asked about if it
+// refuses every basic case.
+std::vector<Probe> probes_of(Subject& subject, const std::vector<ModelShape>& models) {
+  std::vector<Probe> probes = probes_of(subject, probe_base);
+  if (offers_any(probes)) return probes;
+  return probes_of(subject, [&](Subject& s, Pairing pairing, Dtype dtype) {
+    return probe_shapes(s, pairing, dtype, models);
+  });
+}
+
+std::string why_refused(const Probe& probe) {
+  const CallResult& last = probe.last_refusal;
+  return last.kind != CallResult::Kind::unsupported
+             ? last.text
+             : fmt::format("{}", fmt::join(probe.reasons, "; "));
+}
+
+// One line: name, angles, data types, what it is.
 void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
+  const KernelFacts& k = subject.facts;
+  std::string takes, more;
+  if (k.cannot_run.empty()) {
+    const std::vector<Probe> probes = probes_of(subject, models);
+    for (std::size_t i = 0; i < std::size(tensor_dtypes); ++i)
+      if (probes[i].offer || probes[i + std::size(tensor_dtypes)].offer)
+        takes += (takes.empty() ? "" : " ") + std::string(word_of(tensor_dtypes[i]));
+    if (takes.empty()) more = "; UNSUPPORTED: " + why_refused(probes.front());
+  } else {
+    more = "; SKIPPED: " + k.cannot_run;
+  }
+  if (!k.plugin.empty()) more += "; plugin " + printable(k.plugin);
+  fmt::print("  {:<20} {:<9} {:<16} {}{}\n", k.name, word_of(contract_words, k.angle_contract),
+             takes, k.summary, more);
+}
+
+// With what it offers in each pairing and data type.
+void list_features(Subject& subject, const std::vector<ModelShape>& models) {
   const KernelFacts& k = subject.facts;
   fmt::print("  {:<20} {}\n", k.name, k.summary);
   fmt::print("  {:<20} angles: {}", "", word_of(contract_words, k.angle_contract));
@@ -50,21 +88,14 @@ void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
     fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);
     return;
   }
-  std::vector<Probe> probes = probes_of(subject, probe_base);
-  if (std::none_of(probes.begin(), probes.end(), [](const Probe& p) { return p.offer; }))
-    probes = probes_of(subject, [&](Subject& s, Pairing pairing, Dtype dtype) {
-      return probe_shapes(s, pairing, dtype, models);
-    });
+  const std::vector<Probe> probes = probes_of(subject, models);
   std::size_t i = 0;
   for (const Pairing pairing : pairings)
     for (const Dtype dtype : tensor_dtypes) {
-      const Probe& probe = probes[i++];
+      const Probe probe = with_features(subject, probes[i++]);
       const std::string cell = fmt::format("{} {}", word_of(pairing), word_of(dtype));
       if (!probe.offer) {
-        const CallResult& last = probe.last_refusal;
-        const bool died = last.kind != CallResult::Kind::unsupported;
-        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell,
-                   died ? last.text : fmt::format("{}", fmt::join(probe.reasons, "; ")));
+        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, why_refused(probe));
         continue;
       }
       const std::string declared = declared_words(k, dtype);
@@ -104,11 +135,15 @@ int run(const ListOptions& options) {
   OwnWorkers workers(worker_options(options), found);
   Oracle oracle;
   const std::vector<ModelShape> models = model_shapes(workloads);
-  if (!options.json) fmt::print("Kernels\n");
+  if (!options.json)
+    fmt::print("Kernels{}\n", options.features ? "" : " (angles, data types; --features has more)");
   for (const KernelFacts& k : found.kernels) {
     if (!matches(options.kernels, k.name)) continue;
     Subject subject{workers.of(k), oracle, k};
-    options.json ? list_json(k) : list_kernel(subject, models);
+    if (options.json)
+      list_json(k);
+    else
+      (options.features ? list_features : list_kernel)(subject, models);
     flush_output();
   }
   if (options.json || options.quiet) return 0;

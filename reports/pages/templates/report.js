@@ -84,6 +84,7 @@
     }
     for (const board of all("section.board"))
       board.hidden = all("[data-filter]", board).every(box => box.hidden);
+    for (const more of all(".more")) more.open = words.length > 0;
     status.textContent = words.length ? `${shown} of ${total} rows` : "";
   };
   if (boxes.length) {

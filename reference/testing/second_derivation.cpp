@@ -1,4 +1,4 @@
-#include "reference/second_derivation.h"
+#include "reference/testing/second_derivation.h"
 
 #include <Eigen/Core>
 #include <boost/math/constants/constants.hpp>
