@@ -13,8 +13,8 @@ cat <<'END'
 # The command line
 
 What `ropewalk --help` and each verb's `--help` print; `cmake/cli_page.sh build/release/ropewalk >
-docs/cli.md` makes the page anew, and a test holds it. The [README](../README.md#the-command) has the
-exit codes, and the [glossary](glossary.md) explains the words.
+docs/cli.md` makes the page anew, and a test holds it. The [glossary](glossary.md) explains the words, and
+[reading a report](reading-a-report.md#verdicts) the verdicts. [Known failures](ledger.md) do not make the exit code 1.
 
 END
 "$ropewalk" --help | awk '
@@ -24,6 +24,7 @@ END
     verb = $1; $1 = ""; sub(/^ /, "")
     print "| [`" verb "`](#ropewalk-" verb ") | " $0 " |"
   }
+  sub(/^Exit codes: /, "\nExit codes:\n\n- ") { gsub(/; /, "\n- "); print }
   END { if (!rows) exit 1 }'
 
 for verb in $("$ropewalk" --help | awk '/^[A-Za-z ]+:$/ { verbs = tolower($1) != "options:"; next }

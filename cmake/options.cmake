@@ -49,21 +49,16 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# Lists the .cpp files of some folders: sources, or with TESTS the tests. New files are found at the
-# next build.
-function(ropewalk_sources out)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "" "IN")
-  list(TRANSFORM arg_IN REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cpp")
-  set(sources "")
-  if(arg_IN)
-    file(GLOB sources CONFIGURE_DEPENDS ${arg_IN})
+# Lists the .cpp files of some folders. `tests`: EXCLUDE or INCLUDE, which leaves nothing else. New
+# files are found at the next build.
+function(ropewalk_sources out tests)
+  set(found ${ARGN})
+  if(found)
+    list(TRANSFORM found REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cpp")
+    file(GLOB found CONFIGURE_DEPENDS ${found})
   endif()
-  set(mode EXCLUDE)
-  if(arg_TESTS)
-    set(mode INCLUDE)
-  endif()
-  list(FILTER sources ${mode} REGEX "_test\\.cpp$")
-  set(${out} ${sources} PARENT_SCOPE)
+  list(FILTER found ${tests} REGEX "_test\\.cpp$")
+  set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
 # Parsed once for libraries and once for tests, which are compiled without optimization. Presets
@@ -76,7 +71,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/empty.cpp CONTENT "int main() { retu
 # COLD: neither timed nor where a run spends its time, so it is made to compile fast.
 function(ropewalk_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "ROOMS;SOURCES;PRIVATE;PUBLIC")
-  ropewalk_sources(found IN ${arg_ROOMS})
+  ropewalk_sources(found EXCLUDE ${arg_ROOMS})
   add_library(${name} STATIC ${found} ${arg_SOURCES})
   target_link_libraries(${name}
     PUBLIC ropewalk_options ${arg_PUBLIC} PRIVATE fmt::fmt ${arg_PRIVATE})
@@ -119,7 +114,7 @@ endfunction()
 # the path of what the target makes.
 function(ropewalk_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;SOURCES;LIBS;LABELS;FILES")
-  ropewalk_sources(found TESTS IN ${arg_ROOMS})
+  ropewalk_sources(found INCLUDE ${arg_ROOMS})
   add_executable(${name} ${found} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE -O0)  # what is tested is optimized, the test itself is not
   target_link_libraries(${name} PRIVATE ropewalk_options fmt::fmt ${arg_LIBS} GTest::gtest_main)

@@ -1,7 +1,5 @@
-# The target `report`: runs the main job. INVALID timing does not fail the build, because the report
-# says so. Any other exit code but 0 does, also if nothing ran at all.
+# INVALID timing does not fail the target `report`: the report says so. Any exit code but 0 does.
 #   cmake -DROPEWALK=the command -DOUT=a folder [-DARGUMENTS="more of them"] -P report.cmake
-cmake_minimum_required(VERSION 3.25)
 separate_arguments(ARGUMENTS UNIX_COMMAND "${ARGUMENTS}")
 execute_process(COMMAND ${ROPEWALK} run --profile smoke --out ${OUT} ${ARGUMENTS}
   RESULT_VARIABLE code)

@@ -236,15 +236,15 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   return plan;
 }
 
-KernelPlan plan_of(const Contestant& contestant, const Workload& workload) {
-  if (contestant.broken_reason.empty()) return plan_of(*contestant.kernel, workload);
-  const bool table = contestant.kernel->angle_contract == ROPE_CONTRACT_TABLE;
+KernelPlan plan_of(const Candidate& timed, const Workload& workload) {
+  if (timed.broken_reason.empty()) return plan_of(*timed.kernel, workload);
+  const bool table = timed.kernel->angle_contract == ROPE_CONTRACT_TABLE;
   return {.supported = true, .alternates = false, .table = table};
 }
 
-std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& workload) {
-  if (!contestant.broken_reason.empty()) return Refusal{Outcome::broken, contestant.broken_reason};
-  if (contestant.unverified.contains(workload.name))
+std::optional<Refusal> refusal_of(const Candidate& timed, const Workload& workload) {
+  if (!timed.broken_reason.empty()) return Refusal{Outcome::broken, timed.broken_reason};
+  if (timed.unverified.contains(workload.name))
     return Refusal{Outcome::skipped,
                    "not verified: it refused this shape, or passed no property of it"};
   return {};

@@ -82,21 +82,21 @@ struct KernelPlan {
 /// timed, or that is for another processor, supports nothing.
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload);
 
-struct Contestant {
+struct Candidate {
   const rope_kernel* kernel = nullptr;
   std::string name, summary;
   /// Empty if verified in this process; else the kernel is shown as BROKEN.
   std::string broken_reason;
   std::set<std::string> unverified = {};  ///< workloads that it refused when it was verified
 };
-inline bool is_on_device(const Contestant& contestant) {
-  return contestant.kernel->memory == ROPE_CUDA;
+inline bool is_on_device(const Candidate& timed) {
+  return timed.kernel->memory == ROPE_CUDA;
 }
-/// The same for a contestant. A broken kernel is not asked, since the question may crash it. It is
+/// The same for a timed kernel. A broken one is not asked, since the question may crash it. It is
 /// shown on every workload.
-KernelPlan plan_of(const Contestant& contestant, const Workload& workload);
-/// Why a contestant is not called on a workload, if it is not.
-std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& workload);
+KernelPlan plan_of(const Candidate& timed, const Workload& workload);
+/// Why a kernel is not called on a workload, if it is not.
+std::optional<Refusal> refusal_of(const Candidate& timed, const Workload& workload);
 
 /// A cell that calls the kernel. `plan` must be supported. Kernel, workload and data outlive the
 /// cell.

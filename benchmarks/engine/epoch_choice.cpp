@@ -58,10 +58,10 @@ std::optional<double> epoch_of_least_cost(
   return best_s;
 }
 
-void choose_calls(std::vector<Entrant>& entrants, double epoch_s) {
-  if (const auto own = entrants.front().cell().own_calls()) {
-    double fastest_s = entrants.front().call_s;
-    for (const Entrant& e : entrants)
+void choose_calls(std::vector<Contestant>& contestants, double epoch_s) {
+  if (const auto own = contestants.front().cell().own_calls()) {
+    double fastest_s = contestants.front().call_s;
+    for (const Contestant& e : contestants)
       if (!e.cell().row.is_floor()) fastest_s = std::min(fastest_s, e.call_s);
     const std::int64_t most = (own->most / own->step - 1) | 1;
     // In place an odd number of steps ends turned forward.
@@ -69,20 +69,20 @@ void choose_calls(std::vector<Entrant>& entrants, double epoch_s) {
       const double steps = std::ceil(epochs * epoch_s / call_s / static_cast<double>(own->step));
       return std::min(static_cast<std::int64_t>(std::min(steps, 1e6)) | 1, most) * own->step;
     };
-    for (Entrant& e : entrants)
+    for (Contestant& e : contestants)
       e.calls = e.cell().row.is_floor()
                     ? calls_for(e.call_s, 1)
                     : std::min(calls_for(fastest_s, 1), calls_for(e.call_s, longest_own));
     return;
   }
-  const double base_s = entrants.front().call_s;
+  const double base_s = contestants.front().call_s;
   double least_s = base_s, sum_s = 0;
-  for (const Entrant& e : entrants) least_s = std::min(least_s, e.call_s);
-  for (const Entrant& e : entrants) sum_s += std::min(e.call_s, slow_factor * least_s);
-  const double shared = epoch_s * static_cast<double>(entrants.size()) / sum_s;
+  for (const Contestant& e : contestants) least_s = std::min(least_s, e.call_s);
+  for (const Contestant& e : contestants) sum_s += std::min(e.call_s, slow_factor * least_s);
+  const double shared = epoch_s * static_cast<double>(contestants.size()) / sum_s;
   const double least = epoch_s * least_epoch_share / least_s;
   const double calls = std::clamp(std::max(shared, least), 1.0, double(most_calls));
-  for (Entrant& e : entrants) {
+  for (Contestant& e : contestants) {
     const bool slow = e.call_s > far_slower * base_s && !e.cell().row.is_twin();
     const double most = std::max(longest_epoch * epoch_s / e.call_s, 1.0);
     e.calls = static_cast<std::int64_t>(slow ? std::min(calls, most) : calls) | 1;

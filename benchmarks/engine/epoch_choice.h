@@ -29,6 +29,6 @@ std::optional<double> epoch_of_least_cost(
 /// make one call more, so that others end turned back. A contestant gets fewer calls if it is far
 /// slower than the baseline, which comes first, and would take several epochs. With clocks of their
 /// own, the fastest runs for a whole epoch. Floors have their own number.
-void choose_calls(std::vector<Entrant>& entrants, double epoch_s);
+void choose_calls(std::vector<Contestant>& contestants, double epoch_s);
 
 }  // namespace ropewalk::bench

@@ -11,7 +11,7 @@
 
 #include "base/fingerprint.h"
 #include "base/random.h"
-#include "benchmarks/engine/entrant_calls.h"
+#include "benchmarks/engine/contestant_calls.h"
 #include "benchmarks/engine/epoch_choice.h"
 #include "benchmarks/engine/pauses.h"
 #include "benchmarks/engine/rounds.h"
@@ -42,36 +42,36 @@ double stolen_ms() {
 }
 
 /// The rounds of all contestants on one workload.
-class GroupRounds : EntrantCalls {
+class GroupRounds : ContestantCalls {
  public:
-  GroupRounds(const PairedPlan& plan, RoundsOf& of, Crew& crew, std::vector<Entrant>& entrants,
-              ProcessWatch& watch)
-      : EntrantCalls(plan, crew, watch),
+  GroupRounds(const PairedPlan& plan, RoundsOf& of, Crew& crew,
+              std::vector<Contestant>& contestants, ProcessWatch& watch)
+      : ContestantCalls(plan, crew, watch),
         memory_(of.memory),
         of_(of),
         until_(of.until),
-        entrants_(entrants),
+        contestants_(contestants),
         is_first_(of.placement == 0),
-        epoch_s_(of.epoch_s > 0                                     ? of.epoch_s
-                 : of.until && !entrants.front().cell().own_calls() ? usual_epoch_s
-                                                                    : plan.epoch_s),
+        epoch_s_(of.epoch_s > 0                                        ? of.epoch_s
+                 : of.until && !contestants.front().cell().own_calls() ? usual_epoch_s
+                                                                       : plan.epoch_s),
         order_seed_(seed_of(plan, of.name) + static_cast<std::uint64_t>(of.placement)),
-        adds_calls_(is_in_place(of.memory.workload()) && !entrants.front().cell().own_calls()) {}
+        adds_calls_(is_in_place(of.memory.workload()) && !contestants.front().cell().own_calls()) {}
 
-  Entrant* run(Oracle& oracle) {
+  Contestant* run(Oracle& oracle) {
     const double time_s =
         until_ ? Seconds(*until_ - Clock::now()).count() : std::numeric_limits<double>::infinity();
-    if (Entrant* refused = settle_all(entrants_, epoch_s_, is_first_, time_s)) return refused;
+    if (Contestant* refused = settle_all(contestants_, epoch_s_, is_first_, time_s)) return refused;
     memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
-    if (Entrant* refused = choose_epoch()) return refused;
-    if (Entrant* refused = until_ ? run_designs(oracle) : run_as_many(oracle)) return refused;
+    if (Contestant* refused = choose_epoch()) return refused;
+    if (Contestant* refused = until_ ? run_designs(oracle) : run_as_many(oracle)) return refused;
     const bool watches_pauses = is_first_ || one_in(4);  // they take long
-    for (Entrant& e : entrants_)
+    for (Contestant& e : contestants_)
       if (!together(e, [](Cell& cell, int) { cell.end_rounds(); }) ||
           !rests_after_calls(e, crew_, watch_, next_random(random_)) ||
           (watches_pauses &&
-           !rests_between_calls(e, entrants_.front(), crew_, watch_, next_random(random_))))
+           !rests_between_calls(e, contestants_.front(), crew_, watch_, next_random(random_))))
         return &e;
     of_.epoch_s = epoch_s_;
     finish(stolen_ms() - stolen_before_ms, spin_ns_before);
@@ -80,21 +80,21 @@ class GroupRounds : EntrantCalls {
 
  private:
   /// As many rounds as the plan says, and once more if some contestant was slow in the first ones.
-  Entrant* run_as_many(Oracle& oracle) {
+  Contestant* run_as_many(Oracle& oracle) {
     for (const bool again : {false, true}) {
-      choose_calls(entrants_, epoch_s_);
+      choose_calls(contestants_, epoch_s_);
       const auto orders = shortened(round_orders(count(), plan_.rounds, order_seed_));
-      if (Entrant* refused = run_rounds(orders, {fewest_judged, true}, oracle)) return refused;
-      if (again || !note_late_ones(entrants_)) break;
-      for (Entrant& e : entrants_) e.forget_rounds();
+      if (Contestant* refused = run_rounds(orders, {fewest_judged, true}, oracle)) return refused;
+      if (again || !note_late_ones(contestants_)) break;
+      for (Contestant& e : contestants_) e.forget_rounds();
     }
     return nullptr;
   }
 
   /// As many designs as fit into the time, but at least a part of one. If some contestant was slow
   /// in the first, it does not count.
-  Entrant* run_designs(Oracle& oracle) {
-    choose_calls(entrants_, epoch_s_);
+  Contestant* run_designs(Oracle& oracle) {
+    choose_calls(contestants_, epoch_s_);
     std::uint64_t seed = order_seed_;
     double& round_s = of_.round_s;
     if (round_s == 0) round_s = overhead * epochs_s();
@@ -109,12 +109,13 @@ class GroupRounds : EntrantCalls {
       const auto began = Clock::now();
       const std::size_t offset = next_random(random_) % (stack_page / stack_step) * stack_step;
       const Batch batch{checks_starts ? fewest_judged : 2, ends};
-      Entrant* refused = at_stack_offset(offset, [&] { return run_rounds(orders, batch, oracle); });
+      Contestant* refused =
+          at_stack_offset(offset, [&] { return run_rounds(orders, batch, oracle); });
       if (refused != nullptr) return refused;
       round_s = Seconds(Clock::now() - began).count() / static_cast<double>(orders.size());
-      if (!std::exchange(checks_starts, false) || !note_late_ones(entrants_)) continue;
-      for (Entrant& e : entrants_) e.forget_rounds();
-      choose_calls(entrants_, epoch_s_);
+      if (!std::exchange(checks_starts, false) || !note_late_ones(contestants_)) continue;
+      for (Contestant& e : contestants_) e.forget_rounds();
+      choose_calls(contestants_, epoch_s_);
       ends = false;
     }
     return nullptr;
@@ -124,8 +125,8 @@ class GroupRounds : EntrantCalls {
     std::size_t judged;  ///< at least so many of its rounds
     bool is_last;
   };
-  Entrant* run_rounds(const std::vector<std::vector<int>>& orders, const Batch& batch,
-                      Oracle& oracle) {
+  Contestant* run_rounds(const std::vector<std::vector<int>>& orders, const Batch& batch,
+                         Oracle& oracle) {
     const std::vector<bool> judged = judged_rounds(orders.size(), batch);
     for (std::size_t round = 0; round < orders.size(); ++round) {
       const bool last = batch.is_last && round + 1 == orders.size();
@@ -133,7 +134,7 @@ class GroupRounds : EntrantCalls {
       if (fresh) refresh();
       const bool even = adds_calls_ && !last && one_in(2);
       for (const int i : orders[round]) {
-        Entrant& e = entrants_[static_cast<std::size_t>(i)];
+        Contestant& e = contestants_[static_cast<std::size_t>(i)];
         if (!epoch(e, {fresh, judged[round], even}, oracle)) return &e;
       }
     }
@@ -145,10 +146,10 @@ class GroupRounds : EntrantCalls {
     crew_.run([&](int i) { memory_.refresh(i, seed + static_cast<std::uint64_t>(i)); });
   }
 
-  int count() const { return static_cast<int>(entrants_.size()); }
+  int count() const { return static_cast<int>(contestants_.size()); }
   double epochs_s() const {  // of a round
     double sum = 0;
-    for (const Entrant& e : entrants_) sum += e.call_s * static_cast<double>(e.calls);
+    for (const Contestant& e : contestants_) sum += e.call_s * static_cast<double>(e.calls);
     return sum;
   }
 
@@ -165,21 +166,21 @@ class GroupRounds : EntrantCalls {
 
   /// The epochs of the group, if its time counts: those of an earlier placement or launch, or
   /// chosen by pairs of the baseline and its twin. Returns one that refused; NULL: none.
-  Entrant* choose_epoch() {
-    if (!until_ || !is_first_ || entrants_.front().cell().own_calls()) return nullptr;
+  Contestant* choose_epoch() {
+    if (!until_ || !is_first_ || contestants_.front().cell().own_calls()) return nullptr;
     if (const auto known = plan_.epochs_s.find(of_.name); known != plan_.epochs_s.end()) {
       epoch_s_ = known->second;
       return nullptr;
     }
-    if (entrants_.size() < 2 || !entrants_[1].cell().row.is_twin()) return nullptr;
+    if (contestants_.size() < 2 || !contestants_[1].cell().row.is_twin()) return nullptr;
     if (Seconds(*until_ - Clock::now()).count() < worth_a_trial_s) return nullptr;
-    Entrant* refused = nullptr;
+    Contestant* refused = nullptr;
     const auto time_pair = [&](std::int64_t calls) -> std::optional<TrialPair> {
       const auto began = Clock::now();
       double wall_s[2] = {};
       refresh();
       for (const std::size_t i : {0u, 1u}) {
-        Entrant& e = entrants_[i];
+        Contestant& e = contestants_[i];
         announce(e);
         e.calls = calls;
         const auto time = make_epoch(e, calls, true);
@@ -189,7 +190,7 @@ class GroupRounds : EntrantCalls {
       }
       return TrialPair{wall_s[0] / wall_s[1], Seconds(Clock::now() - began).count()};
     };
-    if (const auto chosen = epoch_of_least_cost(entrants_.front().call_s, time_pair))
+    if (const auto chosen = epoch_of_least_cost(contestants_.front().call_s, time_pair))
       epoch_s_ = *chosen;
     return refused;
   }
@@ -197,7 +198,7 @@ class GroupRounds : EntrantCalls {
   std::vector<std::vector<int>> shortened(std::vector<std::vector<int>> orders) const {
     const auto affordable = static_cast<std::int64_t>(plan_.group_s / epochs_s());
     // Fewer rounds of three launches may give no interval.
-    const auto fewest = static_cast<std::int64_t>(6 + std::bit_width(entrants_.size()));
+    const auto fewest = static_cast<std::int64_t>(6 + std::bit_width(contestants_.size()));
     const auto most = static_cast<std::size_t>(std::max(affordable, fewest));
     if (orders.size() > most) orders.resize(most);
     return orders;
@@ -212,7 +213,7 @@ class GroupRounds : EntrantCalls {
 
   /// Makes the calls of an epoch on every thread, from fresh buffers or from what was left. Returns
   /// nothing if one refused.
-  std::optional<Crew::Time> make_epoch(Entrant& e, std::int64_t calls, bool fresh) {
+  std::optional<Crew::Time> make_epoch(Contestant& e, std::int64_t calls, bool fresh) {
     const bool warms = e.calls >= warm_up_from && !e.cell().own_calls();
     std::vector<Epoch> epochs(e.cells.size());
     std::vector<std::uint64_t> seeds(e.cells.size());
@@ -231,7 +232,7 @@ class GroupRounds : EntrantCalls {
     return time;
   }
 
-  bool epoch(Entrant& e, const Round& round, Oracle& oracle) {
+  bool epoch(Contestant& e, const Round& round, Oracle& oracle) {
     announce(e);
     const std::int64_t calls = e.calls + (e.calls > 1 && round.even ? 1 : 0);
     const auto time = make_epoch(e, calls, round.fresh);
@@ -255,14 +256,14 @@ class GroupRounds : EntrantCalls {
   }
 
   /// Another epoch, untimed, of any number of calls, as a kernel cannot leave out all but the last.
-  bool ends_early(Entrant& e, bool fresh) {
+  bool ends_early(Contestant& e, bool fresh) {
     const std::int64_t most = one_in(2) ? e.calls : std::min(e.calls, Cell::few_calls);
     const auto calls = static_cast<std::int64_t>(next_random(random_) % std::uint64_t(most));
     return make_epoch(e, calls + 1, fresh).has_value();
   }
 
   /// Judges the outputs of one thread, on that thread: any at first, then the next.
-  bool holds(Entrant& e, std::uint64_t judged, Oracle& oracle) {
+  bool holds(Contestant& e, std::uint64_t judged, Oracle& oracle) {
     const auto i = static_cast<std::size_t>((first_judged_ + judged) % e.cells.size());
     crew_.run([&, seed = next_random(random_)](int member) {
       if (member == static_cast<int>(i)) e.cells[i]->judge(oracle, seed);
@@ -274,7 +275,7 @@ class GroupRounds : EntrantCalls {
 
   void finish(double stolen, double spin_ns_before) {
     const double spin_ns_after = spin_probe(spins).ns_a_step;
-    for (Entrant& e : entrants_) {
+    for (Contestant& e : contestants_) {
       TimingRow& row = e.cell().row;
       row.outcome = Outcome::measured;
       row.launch = plan_.launch;
@@ -298,7 +299,7 @@ class GroupRounds : EntrantCalls {
   GroupMemory& memory_;
   RoundsOf& of_;
   const RoundsOf::Until& until_;
-  std::vector<Entrant>& entrants_;
+  std::vector<Contestant>& contestants_;
   bool is_first_;
   double epoch_s_;
   std::uint64_t order_seed_, random_ = fresh_seed(), first_judged_ = next_random(random_);
@@ -311,9 +312,9 @@ std::uint64_t seed_of(const PairedPlan& plan, const std::string& name) {
   return seed_of_name(plan.seed ^ (static_cast<std::uint64_t>(plan.launch) << 32), name);
 }
 
-Entrant* time_rounds(const PairedPlan& plan, RoundsOf& of, Crew& crew,
-                     std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch) {
-  return GroupRounds(plan, of, crew, entrants, watch).run(oracle);
+Contestant* time_rounds(const PairedPlan& plan, RoundsOf& of, Crew& crew,
+                        std::vector<Contestant>& contestants, Oracle& oracle, ProcessWatch& watch) {
+  return GroupRounds(plan, of, crew, contestants, watch).run(oracle);
 }
 
 }  // namespace ropewalk::bench

@@ -18,7 +18,7 @@
 namespace ropewalk::bench {
 
 /// A contestant of the group: a kernel, twin or ceiling that is timed, or was to be timed.
-struct Entrant {
+struct Contestant {
   std::vector<std::unique_ptr<Cell>> cells;  ///< one cell a thread; the first has the row
   /// Name of the kernel, also for a twin; empty for a ceiling.
   std::string owner;
@@ -40,8 +40,8 @@ struct Entrant {
 
 /// Makes a contestant with one cell for each thread, by make(thread).
 template <class Make>
-Entrant entrant_of(const std::string& owner, int threads, Make&& make) {
-  Entrant e;
+Contestant contestant_of(const std::string& owner, int threads, Make&& make) {
+  Contestant e;
   e.owner = owner;
   for (int i = 0; i < threads; ++i) e.cells.push_back(make(i));
   return e;
@@ -66,7 +66,7 @@ struct RoundsOf {
 /// Times all contestants, each with a cell for each member of the crew. Afterwards their rows are
 /// complete. Returns NULL if all went well, else the contestant that has a refusal now. Throws
 /// std::runtime_error if `watch` does; `now_running` has named the kernel by then.
-Entrant* time_rounds(const PairedPlan& plan, RoundsOf& of, Crew& crew,
-                     std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch);
+Contestant* time_rounds(const PairedPlan& plan, RoundsOf& of, Crew& crew,
+                        std::vector<Contestant>& contestants, Oracle& oracle, ProcessWatch& watch);
 
 }  // namespace ropewalk::bench

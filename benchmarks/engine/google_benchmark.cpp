@@ -106,7 +106,7 @@ int run_google_benchmark(const GoogleBenchmarkPlan& plan) {
   Oracle oracle;
   for (const Workload& workload : plan.workloads) {
     LazyData& here = *data.emplace_back(std::make_unique<LazyData>(workload, plan.seed));
-    for (const Contestant& c : plan.contestants) {
+    for (const Candidate& c : plan.kernels) {
       plan.now_running(c.name + "|" + workload.name);
       if (refusal_of(c, workload)) continue;
       const KernelPlan takes = plan_of(c, workload);

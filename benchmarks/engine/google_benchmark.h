@@ -13,9 +13,9 @@ namespace ropewalk::bench {
 
 struct GoogleBenchmarkPlan {
   std::vector<Workload> workloads;
-  std::vector<Contestant> contestants;  ///< those that are broken or unverified are left out
-  std::vector<std::string> flags;       ///< the user's own --benchmark_* flags
-  std::uint64_t seed = 1;               ///< of values and scattered positions
+  std::vector<Candidate> kernels;  ///< those that are broken or unverified are left out
+  std::vector<std::string> flags;  ///< the user's own --benchmark_* flags
+  std::uint64_t seed = 1;          ///< of values and scattered positions
   /// As in PairedPlan.
   std::function<void(const std::string& label)> now_running;
   /// Called with the library's table and context as they appear. `remark` marks text meant for

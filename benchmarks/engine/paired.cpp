@@ -51,23 +51,23 @@ void put_before(const TimingRow& earlier, TimingRow& row) {
 /// One board on one workload: the kernels that may be ranked together.
 class Group {
  public:
-  struct Member {
-    const Contestant* contestant;
+  struct GroupKernel {
+    const Candidate* timed;
     KernelPlan plan;
     std::optional<Refusal> refusal;  ///< why it is not timed
   };
 
   Group(const PairedPlan& plan, GroupMemory& memory, int threads, Oracle& oracle,
-        std::vector<Member> members)
+        std::vector<GroupKernel> kernels)
       : plan_(plan),
         workload_(memory.workload()),
         memory_(memory),
         threads_(threads),
         oracle_(oracle),
-        members_(std::move(members)) {
-    for (Member& m : members_) {
+        kernels_(std::move(kernels)) {
+    for (GroupKernel& m : kernels_) {
       if (m.refusal) continue;
-      if (has_own_threads(m.contestant->kernel->exceptions)) {
+      if (has_own_threads(m.timed->kernel->exceptions)) {
         const auto may_use = std::ssize(allowed_cpus());
         if (may_use != threads_)
           m.refusal = Refusal{Outcome::skipped,
@@ -77,9 +77,9 @@ class Group {
         continue;
       }
       if (threads_ == 1) continue;
-      if (m.contestant->kernel->memory == ROPE_CUDA)
+      if (m.timed->kernel->memory == ROPE_CUDA)
         m.refusal = Refusal{Outcome::skipped, "runs on a device: threads are those of the host"};
-      else if ((m.contestant->kernel->flags & ROPE_THREAD_SAFE) == 0)
+      else if ((m.timed->kernel->flags & ROPE_THREAD_SAFE) == 0)
         m.refusal = Refusal{Outcome::skipped, "does not promise ROPE_THREAD_SAFE"};
     }
   }
@@ -87,49 +87,49 @@ class Group {
   void run(const RoundsOf::Until& until) {
     Crew crew(threads_ == 1 ? std::vector<int>{} : processors_for(threads_, allowed_cpus()));
     ProcessWatch watch(plan_.device != nullptr);  // made while the crew's threads exist
-    std::vector<Entrant> entrants;
+    std::vector<Contestant> contestants;
     RoundsOf of{memory_, name()};
     for (std::int64_t left = until && memory_.can_move() ? most_placements : 1; left > 0;) {
       const auto began = Clock::now();
-      drop(entrants, watch);
+      drop(contestants, watch);
       if (of.placement > 0) memory_.place_anew(next_random(random_));
-      enter_all(entrants);
-      if (entrants.empty()) break;
+      enter_all(contestants);
+      if (contestants.empty()) break;
       if (until) of.until = began + (*until - began) / left;
-      if (const Entrant* refused = time_rounds(plan_, of, crew, entrants, oracle_, watch)) {
+      if (const Contestant* refused = time_rounds(plan_, of, crew, contestants, oracle_, watch)) {
         // Without their baseline, the rounds of earlier placements are useless.
-        if (refused->owner.empty() || refused->owner == entrants.front().owner) {
+        if (refused->owner.empty() || refused->owner == contestants.front().owner) {
           rows_.clear();
           of.placement = 0;
         }
         take_refusal(*refused);
         continue;
       }
-      take_rounds(entrants);
+      take_rounds(contestants);
       ++of.placement;
       // A placement that took longer than its share leaves time for fewer.
       --left;
       if (until && Clock::now() > *of.until)
         left = std::min<std::int64_t>(left, (*until - Clock::now()) / (Clock::now() - began));
     }
-    hand_out(entrants);
-    drop(entrants, watch);
+    hand_out(contestants);
+    drop(contestants, watch);
   }
 
-  std::string board() const { return memory_.board(members_.front().plan.table); }
+  std::string board() const { return memory_.board(kernels_.front().plan.table); }
   std::string name() const { return group_name(workload_.name, board(), threads_); }
 
  private:
-  void take_refusal(const Entrant& refused) {
-    for (Member& m : members_)  // a ceiling belongs to no kernel
-      if (m.contestant->name == refused.owner ||
+  void take_refusal(const Contestant& refused) {
+    for (GroupKernel& m : kernels_)  // a ceiling belongs to no kernel
+      if (m.timed->name == refused.owner ||
           (refused.owner.empty() && !m.refusal))  // no memory for it, and so for no other
         m.refusal = *refused.cell().refusal;
   }
 
   /// Puts the rounds of earlier placements before those of this one.
-  void take_rounds(std::vector<Entrant>& entrants) {
-    for (Entrant& e : entrants) {
+  void take_rounds(std::vector<Contestant>& contestants) {
+    for (Contestant& e : contestants) {
       TimingRow& row = e.cell().row;
       const auto earlier = rows_.find(row.kernel);
       if (earlier != rows_.end()) put_before(earlier->second, row);
@@ -138,22 +138,22 @@ class Group {
     }
   }
 
-  const Member* baseline() const {
-    const Member* found = nullptr;
-    const auto rank = [&](const Member& m) {
-      return m.contestant->name == plan_.baseline ? 0 : m.contestant->name == "plain" ? 1 : 2;
+  const GroupKernel* baseline() const {
+    const GroupKernel* found = nullptr;
+    const auto rank = [&](const GroupKernel& m) {
+      return m.timed->name == plan_.baseline ? 0 : m.timed->name == "plain" ? 1 : 2;
     };
-    for (const Member& m : members_)
-      if (!m.refusal && (found == nullptr || std::pair(rank(m), m.contestant->name) <
-                                                 std::pair(rank(*found), found->contestant->name)))
+    for (const GroupKernel& m : kernels_)
+      if (!m.refusal && (found == nullptr || std::pair(rank(m), m.timed->name) <
+                                                 std::pair(rank(*found), found->timed->name)))
         found = &m;
     return found;
   }
 
-  void enter(std::vector<Entrant>& entrants, const Member& m, Role role) {
-    const Contestant& c = *m.contestant;
+  void enter(std::vector<Contestant>& contestants, const GroupKernel& m, Role role) {
+    const Candidate& c = *m.timed;
     announce(c.name);
-    Entrant e = entrant_of(c.name, threads_, [&](int thread) {
+    Contestant e = contestant_of(c.name, threads_, [&](int thread) {
       return memory_.kernel_cell(*c.kernel, m.plan, thread);
     });
     e.has_own_threads = has_own_threads(c.kernel->exceptions);
@@ -163,49 +163,49 @@ class Group {
     if (!e.cell().note.empty()) row.summary += "; " + e.cell().note;
     row.role = role;
     if (role == Role::null_twin) row.kernel += twin_suffix;
-    entrants.push_back(std::move(e));
+    contestants.push_back(std::move(e));
   }
 
-  void enter_all(std::vector<Entrant>& entrants) {
-    const Member* base = baseline();
+  void enter_all(std::vector<Contestant>& contestants) {
+    const GroupKernel* base = baseline();
     if (base == nullptr) return;
-    enter(entrants, *base, Role::baseline);
-    enter(entrants, *base, Role::null_twin);
-    for (const Member& m : members_)
-      if (&m != base && !m.refusal) enter(entrants, m, Role::kernel);
+    enter(contestants, *base, Role::baseline);
+    enter(contestants, *base, Role::null_twin);
+    for (const GroupKernel& m : kernels_)
+      if (&m != base && !m.refusal) enter(contestants, m, Role::kernel);
     const auto found = plan_.ceilings.find(workload_.name);
     const std::string variant = found == plan_.ceilings.end() ? "" : found->second;
     for (auto& cell : memory_.floor_cells())
-      entrants.push_back(entrant_of("", 1, [&](int) { return std::move(cell); }));
-    entrants.push_back(entrant_of(
+      contestants.push_back(contestant_of("", 1, [&](int) { return std::move(cell); }));
+    contestants.push_back(contestant_of(
         "", threads_, [&](int thread) { return memory_.ceiling_cell(variant, thread); }));
-    for (Entrant& e : entrants) {
+    for (Contestant& e : contestants) {
       e.cell().row.board = board();
       e.call_s = call_s_[e.cell().row.kernel];
     }
   }
 
-  void hand_out(const std::vector<Entrant>& entrants) const {
+  void hand_out(const std::vector<Contestant>& contestants) const {
     if (!plan_.on_row) return;
-    for (const Member& m : members_) {
+    for (const GroupKernel& m : kernels_) {
       if (!m.refusal) continue;
       TimingRow row = known_row(workload_, m.plan.table);
       row.board = board();
       memory_.name_device(row);
-      row.kernel = m.contestant->name;
-      row.summary = m.contestant->summary;
+      row.kernel = m.timed->name;
+      row.summary = m.timed->summary;
       row.launch = plan_.launch;
       row.threads = threads_;
       row.outcome = m.refusal->outcome;
       row.reason = m.refusal->reason;
       plan_.on_row(row);
     }
-    for (const Entrant& e : entrants) plan_.on_row(e.cell().row);
+    for (const Contestant& e : contestants) plan_.on_row(e.cell().row);
   }
 
   /// A kernel's release() is its code too, so it is watched.
-  void drop(std::vector<Entrant>& entrants, ProcessWatch& watch) const {
-    for (Entrant& e : entrants) {
+  void drop(std::vector<Contestant>& contestants, ProcessWatch& watch) const {
+    for (Contestant& e : contestants) {
       announce(e.owner);
       watch.about(e.cell().kernel());
       for (auto& cell : e.cells)
@@ -214,7 +214,7 @@ class Group {
       watch.check_printing("release");
       e.cells.clear();
     }
-    entrants.clear();
+    contestants.clear();
     announce("");
   }
 
@@ -227,7 +227,7 @@ class Group {
   GroupMemory& memory_;
   int threads_;
   Oracle& oracle_;
-  std::vector<Member> members_;
+  std::vector<GroupKernel> kernels_;
   // Of the placements before, by the name of the row.
   std::map<std::string, TimingRow> rows_;
   std::map<std::string, double> call_s_;
@@ -236,10 +236,10 @@ class Group {
 
 /// The kernels that accept a workload, in groups: those that read tables and those that compute. A
 /// process times those of a device or those of the host.
-std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const Workload& w) {
-  std::vector<std::vector<Group::Member>> groups(2);
+std::vector<std::vector<Group::GroupKernel>> groups_on(const PairedPlan& plan, const Workload& w) {
+  std::vector<std::vector<Group::GroupKernel>> groups(2);
   ProcessWatch watch(plan.device != nullptr);
-  for (const Contestant& c : plan.contestants) {
+  for (const Candidate& c : plan.kernels) {
     if (plan.now_running) plan.now_running(c.name + "|" + w.name);
     if (is_on_device(c) != (plan.device != nullptr)) continue;
     watch.about(c.kernel);
@@ -249,7 +249,7 @@ std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const 
       groups[kernel_plan.table ? 0 : 1].push_back({&c, kernel_plan, refusal_of(c, w)});
   }
   if (plan.now_running) plan.now_running("");
-  std::erase_if(groups, [](const auto& members) { return members.empty(); });
+  std::erase_if(groups, [](const auto& kernels) { return kernels.empty(); });
   return groups;
 }
 
@@ -274,19 +274,19 @@ class Shares {
 int run_groups(const PairedPlan& plan) {
   struct Next {
     const Workload& workload;
-    std::vector<Group::Member> members;
+    std::vector<Group::GroupKernel> kernels;
     int threads;
   };
   std::vector<Next> to_run;
   bool any = false;
   for (const Workload& workload : plan.workloads)
-    for (const auto& members : groups_on(plan, workload)) {
+    for (const auto& kernels : groups_on(plan, workload)) {
       any = true;
-      std::string board = board_of(workload, members.front().plan.table ? "table" : "computed");
+      std::string board = board_of(workload, kernels.front().plan.table ? "table" : "computed");
       if (plan.device != nullptr) board += device_board;
       for (const int threads : std::set{1, plan.threads})
         if (!plan.done.contains(group_name(workload.name, board, threads)))
-          to_run.push_back({workload, members, threads});
+          to_run.push_back({workload, kernels, threads});
     }
   std::optional<DeviceModule> module;
   if (plan.device != nullptr) module.emplace(*plan.device);
@@ -301,7 +301,7 @@ int run_groups(const PairedPlan& plan) {
       else
         memory = std::make_unique<HostGroupMemory>(next.workload, plan.seed, plan.threads);
     }
-    Group(plan, *memory, next.threads, oracle, next.members).run(shares.next());
+    Group(plan, *memory, next.threads, oracle, next.kernels).run(shares.next());
   }
   return any ? 0 : 3;
 }
@@ -323,18 +323,19 @@ int pick_ceilings(const PairedPlan& plan) {
   for (const Workload& workload : plan.workloads) {
     HostGroupMemory host(workload, plan.seed, 1);
     const auto loops = is_in_place(workload) ? update_loops() : copy_loops();
-    std::vector<Entrant> entrants;
+    std::vector<Contestant> contestants;
     for (const CeilingLoop& loop : loops)
-      entrants.push_back(
-          entrant_of("", 1, [&](int thread) { return host.ceiling_cell(loop.name, thread); }));
+      contestants.push_back(
+          contestant_of("", 1, [&](int thread) { return host.ceiling_cell(loop.name, thread); }));
     Oracle oracle;
     Crew alone;
     ProcessWatch watch;
     RoundsOf of{host, workload.name, shares.next()};
-    if (time_rounds(plan, of, alone, entrants, oracle, watch) != nullptr) continue;
-    const auto best = std::min_element(entrants.begin(), entrants.end(), [](auto& a, auto& b) {
-      return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;
-    });
+    if (time_rounds(plan, of, alone, contestants, oracle, watch) != nullptr) continue;
+    const auto best =
+        std::min_element(contestants.begin(), contestants.end(), [](auto& a, auto& b) {
+          return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;
+        });
     if (plan.on_row) plan.on_row(best->cell().row);
   }
   if (plan.now_running) plan.now_running("");

@@ -28,7 +28,7 @@ namespace ropewalk::bench {
 
 struct PairedPlan {
   std::vector<Workload> workloads;
-  std::vector<Contestant> contestants;
+  std::vector<Candidate> kernels;
   std::string baseline;  ///< if it does not offer a board: plain, else the first by name
   /// Maps a workload to the variant of its ceiling (pick_ceilings).
   std::map<std::string, std::string> ceilings;

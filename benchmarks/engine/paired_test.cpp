@@ -200,8 +200,8 @@ TEST(Paired, WhoThrowsOrChangesTheRoundingWhileTimedIsBroken) {
   expect_broken(run({&good, &unprepared}), "unprepared", "an exception left the kernel");
   unasked.supports = [](const rope_problem*, const char**) -> std::int32_t { throw 1; };
   EXPECT_THROW(run({&good, &unasked}), std::runtime_error);  // the parent names it by the label
-  const PairedOutcome told = run(
-      {&good, &unasked}, [](PairedPlan& p) { p.contestants[1].broken_reason = "supports CRASH"; });
+  const PairedOutcome told =
+      run({&good, &unasked}, [](PairedPlan& p) { p.kernels[1].broken_reason = "supports CRASH"; });
   expect_broken(told, "unasked", "supports CRASH");
 }
 
@@ -232,7 +232,7 @@ TEST(Paired, WhoMayNotBeCalledIsSkippedWithTheReason) {
   const rope_kernel good = toy_kernel("good");
   rope_kernel alone = toy_kernel("alone");
   const PairedOutcome unverified =
-      run({&good, &alone}, [](PairedPlan& p) { p.contestants[1].unverified = {"toy/a"}; });
+      run({&good, &alone}, [](PairedPlan& p) { p.kernels[1].unverified = {"toy/a"}; });
   EXPECT_EQ(unverified.of("alone")->outcome, Outcome::skipped);
   EXPECT_TRUE(unverified.of("alone")->ns_per_token.empty());
   if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
@@ -253,7 +253,7 @@ TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
   launched.flags |= ROPE_HOST_LAUNCHER;
   device.memory = ROPE_CUDA;
   const PairedOutcome outcome = run({&good, &bad, &other, &launched, &device}, [](PairedPlan& p) {
-    p.contestants[1].broken_reason = "agreement FAIL";
+    p.kernels[1].broken_reason = "agreement FAIL";
   });
   expect_broken(outcome, "bad", "agreement FAIL");
   for (const char* name : {"other", "launched", "device"})

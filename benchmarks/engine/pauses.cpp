@@ -24,7 +24,7 @@ constexpr std::int64_t gaps_us[] = {100, 500, 2000, 5000};
 
 // The time of a call whose inputs came before a pause, over that of one whose inputs came after it,
 // sorted. Empty: there is a refusal, or the cell has none such.
-std::vector<double> quotients_after_gaps(Entrant& e, Crew& crew, ProcessWatch& watch,
+std::vector<double> quotients_after_gaps(Contestant& e, Crew& crew, ProcessWatch& watch,
                                          std::chrono::microseconds pause) {
   watch.about(e.cell().kernel());
   std::vector<double> out;
@@ -49,12 +49,12 @@ std::vector<double> quotients_after_gaps(Entrant& e, Crew& crew, ProcessWatch& w
 
 }  // namespace
 
-bool may_hide_work(const Entrant& e) {
+bool may_hide_work(const Contestant& e) {
   return e.has_own_threads || has_own_tasks(e.cell().kernel());
 }
 
 // Of any number of calls, as a kernel may treat the last of many in another way than one alone.
-bool rests_after_calls(Entrant& e, Crew& crew, ProcessWatch& watch, std::uint64_t random) {
+bool rests_after_calls(Contestant& e, Crew& crew, ProcessWatch& watch, std::uint64_t random) {
   if (e.cell().kernel() == nullptr) return true;
   watch.about(e.cell().kernel());
   crew.run_alone([&] {
@@ -66,7 +66,7 @@ bool rests_after_calls(Entrant& e, Crew& crew, ProcessWatch& watch, std::uint64_
 }
 
 // The same calls of the baseline tell what a pause itself does.
-bool rests_between_calls(Entrant& e, Entrant& baseline, Crew& crew, ProcessWatch& watch,
+bool rests_between_calls(Contestant& e, Contestant& baseline, Crew& crew, ProcessWatch& watch,
                          std::uint64_t random) {
   if (!may_hide_work(e)) return true;
   for (std::size_t i = 0; i + 1 < std::size(gaps_us); ++i) {

@@ -75,7 +75,7 @@ double step_of(const std::vector<double>& rounds) {
 
 }  // namespace
 
-void Entrant::forget_rounds() {
+void Contestant::forget_rounds() {
   report::TimingRow& row = cell().row;
   row.ns_per_token.clear();
   row.iterations.clear();
@@ -84,18 +84,18 @@ void Entrant::forget_rounds() {
   wall_s = cpu_s = 0;
 }
 
-bool note_late_ones(std::vector<Entrant>& entrants) {
+bool note_late_ones(std::vector<Contestant>& contestants) {
   std::vector<double> steps;
-  for (const Entrant& e : entrants) steps.push_back(step_of(e.cell().row.ns_per_token));
+  for (const Contestant& e : contestants) steps.push_back(step_of(e.cell().row.ns_per_token));
   const double usual = std::max(median(steps), 1.0);
   bool any = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    Entrant& e = entrants[i];
+    Contestant& e = contestants[i];
     report::TimingRow& row = e.cell().row;
     if (row.is_reference() || steps[i] < late_step * usual) continue;
     any = true;
     std::int64_t calls = 0;
-    for (const Entrant::WarmUp& each : e.warm_ups) calls += each.calls;
+    for (const Contestant::WarmUp& each : e.warm_ups) calls += each.calls;
     const double later = later_median(row.ns_per_token);
     for (std::size_t k = 0; k < row.iterations.size() && row.ns_per_token[k] > 1.25 * later; ++k)
       calls += row.iterations[k];

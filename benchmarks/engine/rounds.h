@@ -23,6 +23,6 @@ std::vector<std::vector<int>> round_orders(int count, std::int64_t rounds, std::
 /// Finds contestants whose first rounds took longer than the later ones, while the others' did not,
 /// and notes that in their rows and in call_s (METHODOLOGY.md, "Settled"). Returns whether there
 /// are any: then the rounds tell two things.
-bool note_late_ones(std::vector<Entrant>& entrants);
+bool note_late_ones(std::vector<Contestant>& contestants);
 
 }  // namespace ropewalk::bench

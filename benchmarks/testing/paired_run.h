@@ -28,7 +28,7 @@ inline PairedOutcome run(const std::vector<const rope_kernel*>& kernels,
   PairedPlan plan;
   plan.workloads = {small_workload("toy/a")};
   for (const rope_kernel* kernel : kernels)
-    plan.contestants.push_back({kernel, kernel->name, "a toy", ""});
+    plan.kernels.push_back({kernel, kernel->name, "a toy", ""});
   plan.ceilings = {{"toy/a", "16 bytes"}};
   plan.rounds = 6;
   plan.epoch_s = 2e-5;

@@ -105,18 +105,18 @@ void write_buffers(const Problem& problem, int placement, const Room& room) {
 }
 
 // Notes what a call did besides its answer.
-CallResult noted(Subject& subject, const Problem& problem, CallResult result) {
+CallResult with_side_effects(Subject& subject, const Problem& problem, CallResult result) {
   const Conduct& conduct = result.conduct;
-  Noted more{static_cast<std::int64_t>(conduct.applies),
-             static_cast<std::int64_t>(conduct.heap_calls),
-             conduct.mapped_bytes,
-             {},
-             {}};
+  SideEffects more{static_cast<std::int64_t>(conduct.applies),
+                   static_cast<std::int64_t>(conduct.heap_calls),
+                   conduct.mapped_bytes,
+                   {},
+                   {}};
   if (conduct.is_unclean != 0) {
     more.unclean = printable(text_of(conduct.text));
     more.at = problem.source;
   }
-  subject.noted->add(more);
+  subject.side_effects->add(more);
   return result;
 }
 
@@ -125,9 +125,9 @@ CallResult ask(Subject& subject, const Problem& problem) {
   for (int tries = 0; tries == 0 || (answer.killed && tries < 2); ++tries) {
     subject.worker.kernels();
     const Room room = lay_out(subject, problem, {step_supports});
-    answer = noted(subject, problem,
-                   subject.worker.call(subject.facts.index, room.call, step_supports,
-                                       named_regions(problem, room.places)));
+    answer = with_side_effects(subject, problem,
+                               subject.worker.call(subject.facts.index, room.call, step_supports,
+                                                   named_regions(problem, room.places)));
   }
   return answer.killed ? CallResult{CallResult::Kind::skipped, killed_twice(answer)} : answer;
 }
@@ -183,7 +183,7 @@ CallResult outside() {
 
 }  // namespace
 
-void Noted::add(const Noted& more) {
+void SideEffects::add(const SideEffects& more) {
   applies += more.applies;
   heap_calls += more.heap_calls;
   mapped_bytes += more.mapped_bytes;
@@ -208,9 +208,10 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
   const Room room = lay_out(subject, problem, call);
   outputs.placement = call.placement;
   write_buffers(problem, call.placement, room);
-  const CallResult result = noted(subject, problem,
-                                  subject.worker.call(subject.facts.index, room.call, call.steps,
-                                                      named_regions(problem, room.places)));
+  const CallResult result =
+      with_side_effects(subject, problem,
+                        subject.worker.call(subject.facts.index, room.call, call.steps,
+                                            named_regions(problem, room.places)));
   execution.result = hold_to_flags(subject, problem, result);
   if (execution.result.kind != CallResult::Kind::ok || (call.steps & step_apply) == 0) return;
   outputs.resize(problem.buffers.size());
@@ -283,9 +284,10 @@ void perform_far(Subject& subject, const Problem& problem, const rope_problem& a
   });
   std::vector<NamedRegion> regions = named_regions(problem, places);
   for (NamedRegion& region : regions) region.bytes = 0;  // not of the near problem
-  execution.result = noted(subject, problem,
-                           subject.worker.call(subject.facts.index, describe(far, places, call, 0),
-                                               call.steps, regions));
+  execution.result =
+      with_side_effects(subject, problem,
+                        subject.worker.call(subject.facts.index, describe(far, places, call, 0),
+                                            call.steps, regions));
   if (execution.result.kind != CallResult::Kind::ok) return;
   for_each([&](const Piece& piece) {
     if (at(problem.buffers, piece).writable)
@@ -382,8 +384,8 @@ CallResult perform_again(Subject& subject, const std::vector<PreparedState>& sta
       share(mine.sin, other.sin);
     }
   }
-  return noted(subject, *states[0].problem,
-               subject.worker.calls(subject.facts.index, calls, step_repeat, regions));
+  return with_side_effects(subject, *states[0].problem,
+                           subject.worker.calls(subject.facts.index, calls, step_repeat, regions));
 }
 
 Finding failure_of(const Execution& execution) {

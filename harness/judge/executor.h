@@ -29,12 +29,12 @@ struct Outputs {
 };
 
 /// What a kernel did to its process in all calls of a subject, besides their answers.
-struct Noted {
+struct SideEffects {
   std::int64_t applies = 0, heap_calls = 0, mapped_bytes = 0;
   std::string unclean;  ///< the first thing that nothing allows, in words; empty: none
   Case at;              ///< the case of that call
 
-  void add(const Noted& more);
+  void add(const SideEffects& more);
 };
 
 /// The kernel that is judged, its worker and the oracle.
@@ -45,10 +45,11 @@ struct Subject {
   const AskedShapes* shapes = nullptr;  ///< NULL: the run says nothing about shapes
   /// Changes the outputs of every call before they are judged; NULL: they are judged as they are.
   std::function<void(const Problem&, Outputs&)> change = nullptr;
-  std::shared_ptr<Noted> noted = std::make_shared<Noted>();  ///< shared by copies
+  std::shared_ptr<SideEffects> side_effects =
+      std::make_shared<SideEffects>();  ///< shared by copies
 
   /// The same subject in another worker.
-  Subject in(Worker& other) const { return {other, oracle, facts, shapes, change, noted}; }
+  Subject in(Worker& other) const { return {other, oracle, facts, shapes, change, side_effects}; }
 };
 
 struct Execution {

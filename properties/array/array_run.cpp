@@ -70,9 +70,9 @@ int own_large_cases(const ArrayPhase& phase) {
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
-// A row of the array, and what its cases told.
+// A row of the array, and what its cases showed.
 struct JudgedRow {
-  struct Told {
+  struct Result {
     std::size_t property;
     Finding finding;
     std::optional<Case> failing;
@@ -80,25 +80,25 @@ struct JudgedRow {
   Row row;
   Levels levels;
   Case of;
-  std::vector<Told> told = {};
-  Noted noted = {};
+  std::vector<Result> results = {};
+  SideEffects side_effects = {};
   bool is_judged = false;
   bool ran = false;  // else it counts as not met, as there is no memory for it
   std::string killed = {};
 };
 
-// The first thread makes the rows, and all judge them. What they told counts in the order of the
+// The first thread makes the rows, and all judge them. What they show counts in the order of the
 // rows, up to the row that would have been the last in one thread.
 class ArrayRun {
  public:
-  ArrayRun(JudgeThreads& threads, std::vector<Subject>& subjects, Asked& asked,
+  ArrayRun(JudgeThreads& threads, std::vector<Subject>& subjects, Answers& answers,
            const std::vector<const Property*>& properties, const ArrayLimits& limits)
       : threads_(threads),
         subjects_(subjects),
         properties_(properties),
         limits_(limits),
-        questions_(asked.questions),
-        offered_(asked.levels),
+        questions_(answers.questions),
+        offered_(answers.levels),
         model_(offered_),
         cases_(questions_, model_),
         failed_at_(properties.size()) {
@@ -220,9 +220,9 @@ class ArrayRun {
     if (limits_.on_case) limits_.on_case(at);
     JudgedRow& row = rows_[at];
     lock.unlock();
-    subject.noted = std::make_shared<Noted>();
+    subject.side_effects = std::make_shared<SideEffects>();
     if (killed_at_ > at) row.ran = judge_all_data(subject, row.of, at, row);
-    row.noted = *subject.noted;
+    row.side_effects = *subject.side_effects;
     lock.lock();
     row.is_judged = true;
     while (judged_ < rows_.size() && rows_[judged_].is_judged) ++judged_;
@@ -239,8 +239,8 @@ class ArrayRun {
   }
 
   void add_up(const JudgedRow& row, std::size_t property, PropertyRun& run) const {
-    for (const JudgedRow::Told& told : row.told)
-      if (told.property == property && !run.failing) credit(run, told.finding, told.failing);
+    for (const JudgedRow::Result& result : row.results)
+      if (result.property == property && !run.failing) credit(run, result.finding, result.failing);
   }
 
   // What one thread would have found.
@@ -248,7 +248,7 @@ class ArrayRun {
     for (std::size_t at = 0; at < rows_.size() && !is_enough(at); ++at) {
       const JudgedRow& row = rows_[at];
       ++out_.cases;
-      out_.noted.add(row.noted);
+      out_.side_effects.add(row.side_effects);
       for (std::size_t i = 0; i < properties_.size(); ++i)
         add_up(row, i, out_.runs[properties_[i]->name]);
       if (!row.killed.empty()) return skip_rest(row.killed);
@@ -334,10 +334,10 @@ class ArrayRun {
       if (f.kind == Finding::Kind::measured)
         f = properties_[i]->judge(subject, problem, execution, sample);
       if (!f.ran() || (f.kind == Finding::Kind::measured && f.compared == 0)) continue;
-      out.told.push_back({i, f, {}});
+      out.results.push_back({i, f, {}});
       if (f.holds()) continue;
-      out.told.back().failing = c;
-      out.told.back().failing->property = properties_[i]->name;
+      out.results.back().failing = c;
+      out.results.back().failing->property = properties_[i]->name;
       lower(failed_at_[i], at);
     }
   }
@@ -410,9 +410,9 @@ class ArrayRun {
 
 }  // namespace
 
-ArrayResult run_array(JudgeThreads& threads, std::vector<Subject>& subjects, Asked& asked,
+ArrayResult run_array(JudgeThreads& threads, std::vector<Subject>& subjects, Answers& answers,
                       const std::vector<const Property*>& properties, const ArrayLimits& limits) {
-  return ArrayRun(threads, subjects, asked, properties, limits).run();
+  return ArrayRun(threads, subjects, answers, properties, limits).run();
 }
 
 }  // namespace ropewalk::properties

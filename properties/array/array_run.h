@@ -22,7 +22,7 @@ struct ArrayResult {
   std::vector<ArrayCoverage> coverage;   ///< by strength; empty if failures ended the run early
   std::vector<std::string> not_offered;  ///< levels that the kernel refuses, in words
   std::vector<std::string> not_met;      ///< interactions that no case met, in words
-  harness::Noted noted;                  ///< of all calls
+  harness::SideEffects side_effects;     ///< of all calls
 };
 
 struct ArrayLimits {
@@ -43,8 +43,9 @@ struct ArrayLimits {
 
 /// Runs cases until all interactions of the profile's strength are met, or each of the properties
 /// has seen a failure. Every property must have a judge. There is a subject for each thread, and
-/// the first has been `asked`. The result does not depend on the number of threads.
-ArrayResult run_array(JudgeThreads& threads, std::vector<harness::Subject>& subjects, Asked& asked,
-                      const std::vector<const Property*>& properties, const ArrayLimits& limits);
+/// the first gave `answers`. The result does not depend on the number of threads.
+ArrayResult run_array(JudgeThreads& threads, std::vector<harness::Subject>& subjects,
+                      Answers& answers, const std::vector<const Property*>& properties,
+                      const ArrayLimits& limits);
 
 }  // namespace ropewalk::properties

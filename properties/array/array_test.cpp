@@ -229,8 +229,8 @@ class Arrays : public testing::Test {
         ArrayLimits limits;
         limits.profile = profile;
         limits.most_cases = most_cases;
-        Asked asked(subject[0], first_offer(subject[0]).value());
-        return run_array(one, subject, asked, judged(), limits);
+        Answers answers(subject[0], first_offer(subject[0]).value());
+        return run_array(one, subject, answers, judged(), limits);
       }
     throw std::runtime_error("no kernel " + kernel);
   }

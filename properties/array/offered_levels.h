@@ -35,11 +35,11 @@ OfferedLevels base_alone(const harness::Case& base);
 OfferedLevels ask_levels(harness::Questions& questions, const harness::Offer& offer);
 
 /// A kernel's answers, for one pairing and data type. All levels are asked for at once.
-struct Asked {
-  Asked(harness::Subject& subject, const harness::Offer& offer)
+struct Answers {
+  Answers(harness::Subject& subject, const harness::Offer& offer)
       : questions(subject), levels(ask_levels(questions, offer)) {}
   /// The answers of the same kernel in another process.
-  Asked(harness::Subject& subject, OfferedLevels answers)
+  Answers(harness::Subject& subject, OfferedLevels answers)
       : questions(subject), levels(std::move(answers)) {}
   harness::Questions questions;
   OfferedLevels levels;

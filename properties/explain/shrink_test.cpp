@@ -206,8 +206,8 @@ TEST(Shrink, NoStepMakesACorrectKernelFail) {
     const Probe probe =
         with_features(subject, probe_base(subject, Pairing::half_split, Dtype::f32));
     ASSERT_TRUE(probe.offer);
-    Asked asked(subject, *probe.offer);
-    CaseDraws draws(asked, *probe.offer);
+    Answers answers(subject, *probe.offer);
+    CaseDraws draws(answers, *probe.offer);
     for (const Property* property : all_properties()) {
       if (property->shape == nullptr) continue;
       if (property->applies != nullptr && !property->applies(*probe.offer)) continue;

@@ -18,17 +18,17 @@ namespace {
 Finding check(Subject& subject, const Case& c) {
   const Problem problem = make_problem(c, subject.oracle);
   Subject watched = subject;
-  watched.noted = std::make_shared<Noted>();
+  watched.side_effects = std::make_shared<SideEffects>();
   const Execution execution = execute(watched, problem);
-  subject.noted->add(*watched.noted);
+  subject.side_effects->add(*watched.side_effects);
   Finding f = failure_of(execution);
   if (f.kind != Finding::Kind::measured) return f;
   f.bound_unit = "calls";
   f.compared = 2;
-  if (watched.noted->unclean.empty()) return f;
+  if (watched.side_effects->unclean.empty()) return f;
   f.kind = Finding::Kind::broken;
   f.compared = 0;
-  f.reason = watched.noted->unclean;
+  f.reason = watched.side_effects->unclean;
   return f;
 }
 

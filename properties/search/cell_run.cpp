@@ -54,7 +54,7 @@ class CellRun {
       return each->judge != nullptr || draws(*each);
     };
     if (std::any_of(properties_.begin(), properties_.end(), is_asked_for))
-      threads_[0].asked.emplace(cell_.subjects[0], cell_.offer);
+      threads_[0].answers.emplace(cell_.subjects[0], cell_.offer);
     run_array_for_all();
     if (is_over_) return false;
     cell_.threads.run([this](std::size_t thread) {
@@ -76,14 +76,14 @@ class CellRun {
 
  private:
   struct OfThread {
-    std::optional<Asked> asked;
+    std::optional<Answers> answers;
     std::optional<CaseDraws> draws;
   };
   // A property that was judged, as far as it needs no other's result.
   struct Tried {
     bool is_done = false, is_ended = false;
     VerdictRow row;
-    Noted noted;
+    SideEffects side_effects;
     bool of_array = false;       // the failing case is one of the array
     std::set<std::string> told;  // what it knew to be told
   };
@@ -136,8 +136,8 @@ class CellRun {
         end_early(*first_of_array_, thread, run);
       };
     try {
-      array_ = run_array(cell_.threads, cell_.subjects, *threads_[0].asked, judged, limits);
-      noted_ = array_.noted;
+      array_ = run_array(cell_.threads, cell_.subjects, *threads_[0].answers, judged, limits);
+      side_effects_ = array_.side_effects;
     } catch (const WorkerError&) {  // no kernel can run
       throw;
     } catch (const std::exception& error) {
@@ -196,7 +196,7 @@ class CellRun {
 
   void try_property(const Property& property, std::size_t thread, Tried& out) {
     Subject& subject = cell_.subjects[thread];
-    subject.noted = std::make_shared<Noted>();
+    subject.side_effects = std::make_shared<SideEffects>();
     RunLimits limits;
     limits.told = &out.told;
     limits.cases = plan_.cases > 0 ? plan_.cases : cases_of(plan_.profile);
@@ -228,7 +228,7 @@ class CellRun {
       row.reason = fmt::format("{}{}", suite_error, error.what());
     }
     row.seconds = seconds_since(start) + (&property == first_of_array_ ? array_s_ : 0);
-    out.noted = *subject.noted;
+    out.side_effects = *subject.side_effects;
   }
 
   // What the rows before it say about the row of a property, and what it says about the cell.
@@ -249,7 +249,7 @@ class CellRun {
       try_property(property, thread, tried);
     }
     VerdictRow& row = tried.row;
-    noted_.add(tried.noted);
+    side_effects_.add(tried.side_effects);
     if (row.verdict == Verdict::pass && judges_each_case(property)) say_coverage(row);
     note_exception(row, tried.of_array);
     if (!is_more(at) && row.verdict == Verdict::hang) carried_.hung_in = row.property;
@@ -268,10 +268,11 @@ class CellRun {
   // Ends the row of clean_call with what the calls of all properties did. The row of a call that
   // was not clean has the line that makes this call alone, if that shows it too.
   void end_conduct(VerdictRow& row) {
-    if (noted_.unclean.empty()) {
-      if (noted_.heap_calls > 0 || noted_.mapped_bytes > 0)
+    if (side_effects_.unclean.empty()) {
+      if (side_effects_.heap_calls > 0 || side_effects_.mapped_bytes > 0)
         row.where = fmt::format("{:.3g} calls of the allocator and {:.3g} KiB mapped a call",
-                                per_call(noted_.heap_calls), per_call(noted_.mapped_bytes) / 1024);
+                                per_call(side_effects_.heap_calls),
+                                per_call(side_effects_.mapped_bytes) / 1024);
       return;
     }
     const Property& property = property_named(row.property);
@@ -281,8 +282,8 @@ class CellRun {
     run.compared = row.compared_cases + 1;
     run.values = row.compared;
     run.worst.kind = Finding::Kind::broken;
-    run.worst.reason = noted_.unclean;
-    Case alone = noted_.at;
+    run.worst.reason = side_effects_.unclean;
+    Case alone = side_effects_.at;
     alone.property = row.property;
     alone.calls.clear();
     Subject& subject = cell_.subjects[0];
@@ -315,7 +316,7 @@ class CellRun {
 
   double per_call(std::int64_t all) const {
     return static_cast<double>(all) /
-           static_cast<double>(std::max<std::int64_t>(noted_.applies, 1));
+           static_cast<double>(std::max<std::int64_t>(side_effects_.applies, 1));
   }
   // What a reader of a PASS should know.
   static std::string beside_a_pass(const Subject& subject, const PropertyRun& run) {
@@ -332,8 +333,8 @@ class CellRun {
   CaseDraws* draws_for(const Property& property, std::size_t thread) {
     if (!draws(property)) return nullptr;
     OfThread& mine = threads_[thread];
-    if (!mine.asked) mine.asked.emplace(cell_.subjects[thread], threads_[0].asked->levels);
-    if (!mine.draws) mine.draws.emplace(*mine.asked, cell_.offer);
+    if (!mine.answers) mine.answers.emplace(cell_.subjects[thread], threads_[0].answers->levels);
+    if (!mine.draws) mine.draws.emplace(*mine.answers, cell_.offer);
     return &*mine.draws;
   }
 
@@ -371,7 +372,7 @@ class CellRun {
   std::size_t next_ = 0, ended_ = 0;
   bool is_over_ = false;
   std::vector<Tried> tried_;
-  Noted noted_;
+  SideEffects side_effects_;
   std::optional<VerdictRow> conduct_;
   std::map<std::string, std::set<std::string_view>> raised_;  // by exception: what it ended
   std::optional<VerdictRow> ended_by_;

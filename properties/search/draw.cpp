@@ -147,10 +147,10 @@ Wanted any_levels(std::uint64_t seed) {
   return wanted;
 }
 
-CaseDraws::CaseDraws(Asked& asked, const Offer& offer)
-    : questions_(asked.questions),
+CaseDraws::CaseDraws(Answers& answers, const Offer& offer)
+    : questions_(answers.questions),
       offer_(offer),
-      levels_(drawn_levels(asked.levels, offer)),
+      levels_(drawn_levels(answers.levels, offer)),
       model_(levels_),
       nothing_refused_(drawn_model(model_)),
       row_(nothing_refused_) {}

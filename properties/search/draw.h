@@ -25,7 +25,7 @@ Wanted any_levels(std::uint64_t seed);
 /// The cases of one pairing and data type of a kernel. Keeps references to its arguments.
 class CaseDraws {
  public:
-  CaseDraws(Asked& asked, const harness::Offer& offer);
+  CaseDraws(Answers& answers, const harness::Offer& offer);
   CaseDraws(const CaseDraws&) = delete;
   CaseDraws& operator=(const CaseDraws&) = delete;
 

@@ -78,8 +78,8 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
   for (const char* kernel : {"plain", "phase"}) {
     Subject of = subject(kernel);
     const Offer offer = first_offer(of).value();
-    Asked asked(of, offer);
-    CaseDraws draws(asked, offer);
+    Answers answers(of, offer);
+    CaseDraws draws(answers, offer);
     draws.begin(property_named("agreement"));
     std::set<std::pair<std::size_t, int>> drawn;
     for (std::uint64_t i = 0; i < 2000; ++i) {
@@ -104,10 +104,10 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
 TEST_F(DrawnCases, LearnWhatIsRefusedWithinOneProperty) {
   Subject of = subject("control_one_head_only_table");
   const Offer offer = first_offer(of).value();
-  Asked asked(of, offer);
-  ASSERT_EQ(asked.levels.of[index_of(Factor::heads)], std::vector{0});
-  asked.levels.of[index_of(Factor::heads)].push_back(1);
-  CaseDraws draws(asked, offer);
+  Answers answers(of, offer);
+  ASSERT_EQ(answers.levels.of[index_of(Factor::heads)], std::vector{0});
+  answers.levels.of[index_of(Factor::heads)].push_back(1);
+  CaseDraws draws(answers, offer);
   const auto first = texts(draws, "norm", 100);
   EXPECT_GT(draws.refused(), 0);
   EXPECT_LT(draws.refused(), 100);
@@ -115,7 +115,7 @@ TEST_F(DrawnCases, LearnWhatIsRefusedWithinOneProperty) {
   texts(draws, "transpose", 20);
   EXPECT_EQ(texts(draws, "norm", 100), first);
   EXPECT_GT(draws.refused(), 0);
-  CaseDraws alone(asked, offer);
+  CaseDraws alone(answers, offer);
   EXPECT_EQ(texts(alone, "norm", 100), first);
 }
 
@@ -124,8 +124,8 @@ TEST_F(DrawnCases, AreValidForEachProperty) {
   for (const char* kernel : {"plain", "phase"}) {
     Subject of = subject(kernel);
     const Offer offer = first_offer(of).value();
-    Asked asked(of, offer);
-    CaseDraws draws(asked, offer);
+    Answers answers(of, offer);
+    CaseDraws draws(answers, offer);
     for (const Property* property : all_properties()) {
       if (property->shape == nullptr && property->add_calls == nullptr) continue;
       if (property->applies != nullptr && !property->applies(offer)) continue;
@@ -144,9 +144,9 @@ TEST_F(DrawnCases, AreValidForEachProperty) {
 TEST_F(DrawnCases, EndWhereNothingIsTaken) {
   Subject of = subject("plain");
   Offer offer = first_offer(of).value();
-  Asked asked(of, offer);
-  asked.levels.base.contract = ROPE_CONTRACT_EXACT;  // plain reads tables
-  CaseDraws draws(asked, offer);
+  Answers answers(of, offer);
+  answers.levels.base.contract = ROPE_CONTRACT_EXACT;  // plain reads tables
+  CaseDraws draws(answers, offer);
   draws.begin(property_named("agreement"));
   EXPECT_FALSE(draws.next(any_levels(1)));
   EXPECT_LE(draws.refused(), 300);

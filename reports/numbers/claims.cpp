@@ -142,23 +142,21 @@ void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
 }
 
-/// A ceiling that moves the same bytes on several boards of a workload is one ceiling. Its time is
-/// the median of its launches on all of them.
-void pool_ceilings(std::vector<ClaimGroup>& groups) {
-  using Same = std::tuple<std::string, std::int64_t, std::string, std::string, std::int64_t>;
-  std::map<Same, std::pair<std::vector<double>, std::vector<Claim*>>> ceilings;
+/// Boards of a workload that move the same bytes have one ceiling: the median of all its launches.
+void pool_ceilings(const std::vector<TimingRow>& rows, std::vector<ClaimGroup>& groups) {
+  const auto work = [](const TimingRow& row) {
+    return std::tie(row.workload, row.threads, row.device, row.kernel, row.bytes);
+  };
   for (ClaimGroup& group : groups)
     for (Claim& claim : group.claims) {
       if (claim.role != Role::ceiling || !claim.has_speed) continue;
-      const TimingRow& row = *claim.rows.front();
-      auto& [medians, claims] =
-          ceilings[{group.workload, group.threads, row.device, row.kernel, row.bytes}];
-      for (const TimingRow* launch : claim.rows)
-        if (launch->outcome == Outcome::measured) medians.push_back(launch->ns_per_token_median);
-      claims.push_back(&claim);
+      std::vector<double> medians;
+      for (const TimingRow& row : rows)
+        if (row.outcome == Outcome::measured && is_time(row.ns_per_token_median) &&
+            work(row) == work(*claim.rows.front()))
+          medians.push_back(row.ns_per_token_median);
+      claim.ns_per_token = median_of(medians);
     }
-  for (auto& [same, pooled] : ceilings)
-    for (Claim* claim : pooled.second) claim->ns_per_token = median_of(pooled.first);
 }
 
 /// Also true of an IMPLAUSIBLE contestant, which was compared before its speed was removed. So the
@@ -345,7 +343,7 @@ Claims claims_of(const std::vector<TimingRow>& rows, double margin) {
       take_rows(claim);
       if (claim.role == Role::null_twin && was_timed(claim)) ++twins;
     }
-  pool_ceilings(out.groups);
+  pool_ceilings(rows, out.groups);
   // One twin of the run that differs makes the run invalid, so all twins share the error.
   const double twin_error = claim_error / static_cast<double>(std::max<std::int64_t>(twins, 1));
   for (ClaimGroup& group : out.groups) {

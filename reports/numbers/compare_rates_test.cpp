@@ -67,39 +67,39 @@ Results simulated(std::mt19937_64& random, int launches, double luck, double rat
   return results;
 }
 
-struct Told {
+struct Ends {
   int cells = 0, regressions = 0, none = 0, cannot_tell = 0;
 };
-Told told_of(int launches, double luck, double ratio, int pairs) {
+Ends ends_of(int launches, double luck, double ratio, int pairs) {
   std::mt19937_64 random(20210420);
-  Told told;
+  Ends ends;
   for (int pair = 0; pair < pairs; ++pair) {
     const Results a = simulated(random, launches, luck, 1);
     const Results b = simulated(random, launches, luck, ratio);
     for (const ComparedCell& cell : compare_runs(a, b, "a", "b", asked).cells) {
       if (cell.ratio.rounds == 0 || cell.kernel == "plain") continue;
-      ++told.cells;
-      told.regressions += cell.regression;
-      told.cannot_tell += cell.cannot_tell;
-      told.none += !cell.regression && !cell.cannot_tell;
+      ++ends.cells;
+      ends.regressions += cell.regression;
+      ends.cannot_tell += cell.cannot_tell;
+      ends.none += !cell.regression && !cell.cannot_tell;
     }
   }
-  return told;
+  return ends;
 }
 
 // Between equal runs, chance may set apart launch_error / 2 of the contestants. The 5 % threshold
 // and the controls leave fewer. A kernel that is exactly as slow as allowed is rarely called free
 // of regression.
 TEST(CompareRates, EqualRunsAreNoRegression) {
-  Told all;
+  Ends all;
   for (const int launches : {2, 3, 5})
     for (const double luck : {0.005, 0.045, 0.1}) {
-      const Told equal = told_of(launches, luck, 1, 25);
+      const Ends equal = ends_of(launches, luck, 1, 25);
       EXPECT_GT(equal.cells, 60) << launches << ' ' << luck;
       EXPECT_LE(equal.regressions, launch_error / 2 * equal.cells) << launches << ' ' << luck;
       // With fewer than three launches the range rests on the assumed spread.
       const bool assumed = launches < launches_to_trust && luck > 0.05;
-      const Told slower = told_of(launches, luck, 1 + 1.1 * asked, assumed ? 0 : 25);
+      const Ends slower = ends_of(launches, luck, 1 + 1.1 * asked, assumed ? 0 : 25);
       EXPECT_LE(slower.none, launch_error / 2 * slower.cells) << launches << ' ' << luck;
       all.cells += equal.cells;
       all.regressions += equal.regressions;
@@ -111,21 +111,21 @@ TEST(CompareRates, EqualRunsAreNoRegression) {
 
 TEST(CompareRates, QuietRunsCanTell) {
   for (const int launches : {3, 5}) {
-    const Told equal = told_of(launches, 0.005, 1, 25);
+    const Ends equal = ends_of(launches, 0.005, 1, 25);
     EXPECT_GE(equal.none, 0.9 * equal.cells) << launches;
-    const Told slower = told_of(launches, 0.005, 1.1, 25), much = told_of(launches, 0.005, 1.2, 25);
+    const Ends slower = ends_of(launches, 0.005, 1.1, 25), much = ends_of(launches, 0.005, 1.2, 25);
     EXPECT_GE(slower.regressions, 0.9 * slower.cells) << launches;
     EXPECT_EQ(much.regressions, much.cells) << launches;
   }
 }
 
 TEST(CompareRates, NoisyRunsSayThatTheyCannotTell) {
-  const Told equal = told_of(3, 0.1, 1, 25);
+  const Ends equal = ends_of(3, 0.1, 1, 25);
   EXPECT_GE(equal.cannot_tell, 0.95 * equal.cells);
-  const Told two = told_of(2, 0.02, 1, 25);
+  const Ends two = ends_of(2, 0.02, 1, 25);
   EXPECT_GE(two.cannot_tell, 0.95 * two.cells) << "two launches do not show 5 %";
   for (const int launches : {1, 2, 3, 5}) {
-    const Told fold = told_of(launches, 0.045, 5.6, 5);
+    const Ends fold = ends_of(launches, 0.045, 5.6, 5);
     EXPECT_EQ(fold.regressions, fold.cells) << launches << " launches, 5.6 times slower";
     EXPECT_GT(fold.cells, 0);
   }

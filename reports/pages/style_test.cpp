@@ -63,9 +63,7 @@ TEST(Style, TextStandsOutInLightDarkAndPrint) {
   const auto all = themes(template_text("report.css"));
   ASSERT_EQ(all.size(), 3u);
   const std::vector<std::pair<std::string, std::vector<std::string>>> pairs = {
-      {"--ink",
-       {"--paper", "--card", "--none-soft", "--accent-soft", "--heat-0", "--heat-1", "--heat-2",
-        "--heat-3", "--heat-4"}},
+      {"--ink", {"--paper", "--card", "--none-soft", "--accent-soft"}},
       {"--slow", {"--card", "--slow-soft"}},
       {"--muted", {"--paper", "--card", "--accent-soft"}},
       {"--accent", {"--paper", "--card"}},

@@ -72,7 +72,7 @@ struct SpeedsText {
 };
 SpeedsText speeds_text(const Summary& summary);
 
-/// Adds leaderboards, heat maps and the disturbances of the rounds.
+/// Adds leaderboards and the disturbances of the rounds.
 void add_speeds(const Summary& summary, View& view);
 
 /// Figures as tables, and for HTML also as pictures. The ids of pictures begin with `id`.

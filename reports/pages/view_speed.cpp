@@ -1,4 +1,4 @@
-// What was timed, as data for the templates: leaderboards, heat maps and counted disturbances.
+// What was timed, as data for the templates: leaderboards and counted disturbances.
 #include "reports/pages/view.h"
 
 #include <fmt/format.h>
@@ -124,17 +124,12 @@ std::string samples_text(const Contest& contest) {
       rounds = std::max(rounds, row->ns_per_token.size());
     }
   if (launches == 0) return "";
-  const auto count = [](std::size_t n, const std::string& what) {
-    const bool hisses = what.back() == 'h';  // launches
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : hisses ? "es" : "s");
-  };
-  const std::string of = count(rounds, "round");
-  return launches == 1 ? "median of " + of
-                       : fmt::format("median of {} of {}", count(launches, "launch"), of);
+  return fmt::format("median of {}{} round{}",
+                     launches == 1 ? "" : fmt::format("{} launches of ", launches), rounds,
+                     rounds == 1 ? "" : "s");
 }
 
 constexpr std::int64_t shown_first = 3;  ///< kernels of a leaderboard that are not folded
-
 View contest_view(const Contest& contest, const std::string& board) {
   const TimingRow& row = *contest.of;
   View item;
@@ -185,71 +180,6 @@ View boards(const Summary& summary) {
   return out;
 }
 
-// ---- heat maps
-
-const char* heat_class(double percent) {
-  constexpr std::array<std::pair<double, const char*>, 4> steps = {
-      {{90, "h4"}, {75, "h3"}, {50, "h2"}, {25, "h1"}}};
-  for (const auto& [least, name] : steps)
-    if (percent >= least) return name;
-  return percent > 0 ? "h0" : "hx";
-}
-
-/// Kernels of a board in the order in which they first appear by rank.
-std::vector<std::string> columns_of(const Board& board) {
-  std::vector<std::string> names;
-  for (const Contest& contest : board.contests)
-    for (const BoardEntry& entry : contest.entries)
-      if (!entry.row->is_reference() && !entry.row->is_twin() &&
-          std::find(names.begin(), names.end(), entry.row->kernel) == names.end())
-        names.push_back(entry.row->kernel);
-  return names;
-}
-
-View heat_cell(const Contest& contest, const std::string& kernel) {
-  View cell;
-  const auto entry = std::find_if(contest.entries.begin(), contest.entries.end(),
-                                  [&kernel](const BoardEntry& each) {
-                                    return each.row->kernel == kernel && !each.row->is_reference();
-                                  });
-  const bool there = entry != contest.entries.end(), speed = there && entry->has_speed;
-  cell.set("heat_class", speed ? heat_class(entry->percent_of_ceiling) : "hx");
-  cell.set("heat_ns", speed   ? number_text(entry->ns)
-                      : there ? std::string(word(entry->outcome))
-                              : "–");
-  const bool percent = speed && entry->percent_of_ceiling > 0;
-  cell.set("heat_percent", percent ? percent_text(entry->percent_of_ceiling) : "");
-  return cell;
-}
-
-View heat_maps(const Summary& summary) {
-  View out{View::type::list};
-  for (const Board& board : summary.boards) {
-    const std::vector<std::string> columns = columns_of(board);
-    if (columns.empty()) continue;
-    View item, names{View::type::list}, lines{View::type::list};
-    for (const std::string& name : columns) {
-      View column;
-      column.set("heat_pieces", pieces(clean_line(name)));
-      column.set("heat_kernel", name);
-      names << std::move(column);
-    }
-    for (const Contest& contest : board.contests) {
-      View line, cells{View::type::list};
-      line.set("heat_workload", contest.of->workload + threads_text(*contest.of));
-      line.set("heat_size", bytes_text(contest.of->working_set_bytes));
-      for (const std::string& name : columns) cells << heat_cell(contest, name);
-      line.set("heat_cells", std::move(cells));
-      lines << std::move(line);
-    }
-    item.set("heat_board", board.name);
-    item.set("heat_columns", std::move(names));
-    item.set("heat_lines", std::move(lines));
-    out << std::move(item);
-  }
-  return out;
-}
-
 bool anything_compared(const Summary& summary) {
   const auto& groups = summary.claims.groups;
   return std::any_of(groups.begin(), groups.end(),
@@ -291,7 +221,6 @@ SpeedsText speeds_text(const Summary& summary) {
 
 void add_speeds(const Summary& summary, View& view) {
   view.set("boards", boards(summary));
-  view.set("heat_maps", heat_maps(summary));
   view.set("is_invalid", !summary.claims.valid);
   view.set("invalid_because", summary.claims.invalid_because);
 }

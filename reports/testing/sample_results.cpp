@@ -134,13 +134,12 @@ TimingRow timing_of(const Size& size, const std::string& board, const std::strin
   return row;
 }
 
-void add_broken(TimingRow row, Results& results) {
+void make_broken(TimingRow& row) {
   row.outcome = Outcome::broken;
   row.reason = "agreement FAIL";
   row.ns_per_token.clear();
   row.iterations.clear();
   row.ns_per_token_median = row.gb_per_s_median = 0;
-  results.timings.push_back(row);
 }
 
 void add_timings(Results& results) {
@@ -159,10 +158,7 @@ void add_timings(Results& results) {
           TimingRow* row =
               add(kernel.name, table ? "table" : "computed", kernel.ns + 86 * (size.slowdown - 1));
           if (row->kernel == "plain") row->role = Role::baseline;
-          if (row->kernel != "wrong_way") continue;
-          const TimingRow copy = *row;
-          results.timings.pop_back();
-          add_broken(copy, results);
+          if (row->kernel == "wrong_way") make_broken(*row);
         }
         add("plain (twin)", "table", 157.3 + 86 * (size.slowdown - 1))->role = Role::null_twin;
         for (const char* angles : {"table", "computed"}) {
@@ -182,12 +178,11 @@ void add_curves(Results& results) {
   }
   results.curves.push_back(reference);
   for (const SampleKernel& kernel : kernels) {
-    CurveRow curve{"decay", kernel.name, "half_split f32", {}, {}};
+    results.curves.push_back({"decay", kernel.name, "half_split f32", {}, {}});
     for (const int d : {0, 1, 2, 5, 10, 20, 50, 100, 256, 512, 1024, 2048, 4096}) {
-      curve.x.push_back(d);
-      curve.y.push_back(mean_prefix(d));
+      results.curves.back().x.push_back(d);
+      results.curves.back().y.push_back(mean_prefix(d));
     }
-    results.curves.push_back(curve);
   }
 }
 

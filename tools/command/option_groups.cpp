@@ -103,7 +103,7 @@ void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated) {
                                     "can be tolerated");
             tolerated |= *known;
           },
-          "let the kernels of --plugin do what they do not declare: allocates, threads or prints. "
+          "what kernels of --plugin may do without declaring it: allocates, threads or prints. "
           "Each row says so")
       ->type_name("LIST");
 }
@@ -166,7 +166,7 @@ void add_judging_options(CLI::App& verb, JudgingOptions& options) {
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
   verb.add_option("--jobs", options.jobs,
-                  "judges that work side by side (default: one a processor, at most 8)")
+                  "how many judges work in parallel (default: one a processor, at most 8)")
       ->type_name("N")
       ->check(CLI::Range(1, 64, "1 to 64"));
 }
@@ -230,8 +230,8 @@ void add_answers(CLI::App& verb, bench::ConfigAnswers& answers, CLI::Option* con
       ->needs(config);
   verb.add_option("--layer", answers.layer,
                   when +
-                      "the kind of layers that are timed, of a model whose layers rotate "
-                      "differently (default: the first kind that ropewalk config shows)")
+                      "which kind of layer to time, in a model whose layers rotate differently "
+                      "(default: the first kind that ropewalk config shows)")
       ->type_name("NAME")
       ->needs(config);
 }
@@ -245,7 +245,7 @@ void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_config
   if (of_configs)
     add_answers(verb, choice.answers,
                 add_list(verb, "--config", choice.configs, "config.json",
-                         "a model's config.json (Hugging Face): its shape through all phases "
+                         "a model's config.json (Hugging Face): its shape in all phases "
                          "(repeatable); ropewalk config shows what was read"));
   verb.add_option(
           "--dtype", choice.dtype,
@@ -261,10 +261,9 @@ void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_config
 
 void add_known_failures_option(CLI::App& verb, std::string& file) {
   begin_group(verb, "Judging");
-  verb.add_option(
-          "--known-failures", file,
-          "a file of lines KERNEL PROPERTY YYYY-MM-DD reason: these failures are shown, but "
-          "do not count until that day")
+  verb.add_option("--known-failures", file,
+                  "a file of lines KERNEL PROPERTY YYYY-MM-DD reason: shown, but not counted until "
+                  "that day")
       ->type_name("FILE");
 }
 
@@ -274,8 +273,7 @@ void add_engine_option(CLI::App& verb, bool& google_benchmark) {
           "--engine",
           [&google_benchmark](const std::string& word) { google_benchmark = word == "gbench"; },
           "paired (rounds in a balanced order, the default) or gbench (Google Benchmark, which "
-          "prints its own table and makes no claims). Flags of Google Benchmark stand behind -- "
-          "and "
+          "prints its own table and makes no claims). Flags of Google Benchmark come after -- and "
           "choose gbench")
       ->type_name("paired|gbench")
       ->check(CLI::IsMember({"paired", "gbench"}));
@@ -294,8 +292,8 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
                       "the time of the bench from start to end, with verification and ceilings "
                       "(default: 30 for --shape, 20 in smoke, 60 in that of run, 300 in standard, "
                       "1800 in full, but three "
-                      "launches at least). It ends sooner if all claims are settled; of run it "
-                      "counts from its own verification on")
+                      "launches at least). It ends sooner once all claims are settled. In run it "
+                      "starts after verify")
           ->type_name("SECONDS")
           ->check(CLI::Range(1.0, 1e6, "1 to 1000000"));
   verb.add_option_function<double>(
@@ -303,21 +301,20 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
           "FASTER and SLOWER mean by more than this, SAME by no more (default 1)")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.01, 50.0, "0.01 to 50"));
-  verb.add_option(
-          "--rounds", options.rounds,
-          "no budget: the least number of rounds of each launch (default: 24; 12 in smoke, 40 in "
-          "full)")
+  verb.add_option("--rounds", options.rounds,
+                  "a fixed effort in place of a budget: the least number of rounds in each launch "
+                  "(default: 24; 12 in smoke, 40 in full)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"))
       ->excludes(budget);
   verb.add_option("--launches", options.launches,
-                  "no budget: fresh processes that time (default: 3; 5 in full); fewer than 3 "
-                  "claim nothing")
+                  "a fixed number of fresh processes in place of a budget (default: 3; 5 in full); "
+                  "fewer than 3 claim nothing")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"))
       ->excludes(budget);
   verb.add_option("--threads", options.threads,
-                  "also time N threads at once, each on a processor and a data set of its own")
+                  "also time N threads at once, each with its own processor and data")
       ->type_name("N")
       ->check(CLI::Range(1, 1024, "1 to 1024"));
   verb.add_option("--baseline", options.baseline,

@@ -18,12 +18,16 @@ using namespace properties;
 namespace {
 
 constexpr const char* exit_codes =
-    "Exit codes: 0 all claims hold; 1 a claim failed, or compared things differ; 2 usage or bad "
-    "input; 3 nothing could be run, the timing is INVALID, or a comparison cannot tell; 141 the "
-    "reader of standard output left.";
+    "Exit codes: 0 everything held, and something ran; 1 a claim failed or compared nothing, the "
+    "ledger differs, a mutant survives, a speed is IMPLAUSIBLE, or a kernel became slower; 2 usage "
+    "or bad input, a plugin that cannot be loaded included; 3 nothing could be run or compared, a "
+    "kernel's process was ended from outside twice, the timing is INVALID, a --budget is too "
+    "small, "
+    "or compare cannot tell; 141 the reader of standard output left, --out has the rows up to "
+    "then.";
 constexpr const char* all_help = "print each failure as a block, also those of one cause";
 constexpr const char* quiet_help = "print only failures and the summary";
-constexpr const char* beside_targets = "; plain, avx2 and avx512 are timed beside them";
+constexpr const char* beside_targets = "; plain, avx2 and avx512 are timed with them";
 
 // The parts of the command line that no option of a verb holds.
 struct Typed {
@@ -113,13 +117,13 @@ void define(CLI::App& verb, MutantsOptions& o) {
                 "after a kernel's first failure, continue with the next kernel");
   verb.add_option(
           "--array-cases", o.array_cases,
-          "no more cases of the covering array for each pairing and data type (default: all)")
+          "at most N cases of the covering array for each pairing and data type (default: all)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
   verb.add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
       ->type_name("FILE.md");
   verb.add_option("--strength", o.strength,
-                  "only mutants that show where so many conditions meet: 2, 3, ...")
+                  "only mutants that need this many conditions at once: 2, 3, ...")
       ->check(CLI::Range(2, 6, "2 to 6"))
       ->type_name("N");
   add_json_option(verb, o.json);
@@ -178,10 +182,9 @@ void define(CLI::App& verb, MergeOptions& o) {
   add_quiet_option(verb, o.quiet, "print nothing");
   CLI::Option* files = verb.add_option("files", o.files, "the results.jsonl of each shard");
   files->type_name("FILE");
-  verb.add_option(
-          "--missing", o.missing,
-          "join what shards wrote to folders in this folder, or print the command lines that "
-          "make what is missing, cut off or of another binary (exit code 3)")
+  verb.add_option("--missing", o.missing,
+                  "join the shards in the folders of this folder, or print the commands that make "
+                  "those that are missing, cut off or from another binary (exit code 3)")
       ->type_name("DIR")
       ->excludes(files);
   add_out_option(verb, o.out,
@@ -190,7 +193,7 @@ void define(CLI::App& verb, MergeOptions& o) {
 
 void define(CLI::App& verb, ReplayOptions& o) {
   verb.add_flag("--json", o.json, "print the finding as one line of JSON");
-  verb.add_option("line", o.line, "the words behind 'ropewalk replay', in quotes")->required();
+  verb.add_option("line", o.line, "the words after 'ropewalk replay', in quotes")->required();
   add_cpu_features_option(verb, o.cpu_features, "act like an older machine");
   add_python_option(verb);
   add_tolerate_option(verb, o.tolerated);
@@ -215,9 +218,10 @@ void define(CLI::App& verb, CompareOptions& o) {
       ->type_name("PERCENT")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1000.0, "0 to 1000"));
-  verb.add_option("--unresolved", o.unresolved,
-                  "what it means if it cannot tell: pass is exit code 0 with a warning line (the "
-                  "default for one run), fail is exit code 3 (the default for two)")
+  verb.add_option(
+          "--unresolved", o.unresolved,
+          "what \"cannot tell\" means to a job: pass is exit code 0 with a warning line (the "
+          "default for one run), fail is exit code 3 (the default for two)")
       ->type_name("pass|fail")
       ->check(CLI::IsMember({"pass", "fail"}));
   verb.add_option("--markdown", o.markdown, "write the comparison to this file")

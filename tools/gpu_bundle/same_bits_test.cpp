@@ -149,8 +149,8 @@ std::string compare_cases(Opened& device, Opened& host, int wanted, int& count) 
           properties::with_features(device.subject, probe_base(device.subject, pairing, dtype))
               .offer;
       if (!offer) continue;
-      properties::Asked asked(device.subject, *offer);
-      properties::CaseDraws draws(asked, *offer);
+      properties::Answers answers(device.subject, *offer);
+      properties::CaseDraws draws(answers, *offer);
       draws.begin(properties::property_named("agreement"));
       for (int made = 0, ran_here = 0; ran_here < each && made < 2 * each; ++made) {
         const std::optional<Case> c = draws.next(properties::any_levels(random()));

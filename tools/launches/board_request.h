@@ -13,13 +13,13 @@
 namespace ropewalk::tools {
 
 struct BoardRequest {
-  /// Only seed, workloads, contestants and benchmark_args count then (google_benchmark.h).
+  /// Only seed, workloads, kernels and benchmark_args count then (google_benchmark.h).
   bool google_benchmark = false;
   bool ceilings_only = false;  ///< pick the ceiling of each workload and time no kernel
   std::uint64_t seed = 1;
   std::vector<bench::Workload> workloads;
   std::map<std::string, std::string>
-      contestants;  ///< kernel, and why it is broken (empty if it is not)
+      kernels;  ///< kernel, and why it is broken (empty if it is not)
   std::set<std::pair<std::string, std::string>> unverified;  ///< kernel, workload
   std::vector<std::string> benchmark_args;
   // As in benchmarks/engine/paired.h.

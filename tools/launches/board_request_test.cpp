@@ -50,7 +50,7 @@ BoardRequest full_request() {
   r.google_benchmark = r.ceilings_only = true;
   r.seed = UINT64_MAX;
   r.workloads = load_default_workloads();
-  r.contestants = {{"mine", "it ended\nby SIGSEGV \x1b"}, {"plain", ""}};
+  r.kernels = {{"mine", "it ended\nby SIGSEGV \x1b"}, {"plain", ""}};
   r.unverified = {{"mine", "a b"}, {"mine", "c"}};
   r.benchmark_args = {"--a=b c", ""};
   r.launch_ms = 7;

@@ -22,7 +22,7 @@ std::string unknown_name(const TimingRow& row, const BoardRequest& request) {
       std::any_of(request.workloads.begin(), request.workloads.end(),
                   [&](const bench::Workload& w) { return w.name == row.workload; });
   if (!known_workload) return "workload '" + shown(row.workload) + "'";
-  if (!row.is_reference() && !request.contestants.contains(kernel_of(row)))
+  if (!row.is_reference() && !request.kernels.contains(kernel_of(row)))
     return "kernel '" + shown(row.kernel) + "'";
   return {};
 }

@@ -24,7 +24,7 @@ BoardRequest toy_board(const std::string& kernel, std::int64_t tokens) {
   w.tokens = tokens;
   BoardRequest request;
   request.workloads = {w};
-  request.contestants[kernel] = "";
+  request.kernels[kernel] = "";
   return request;
 }
 

@@ -9,7 +9,7 @@
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
 #include "tools/command/workload_choice.h"
-#include "tools/launches/entrants.h"
+#include "tools/launches/kernels_to_time.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -140,9 +140,9 @@ Finding Gate::own_shape(const KernelFacts& facts, const Workload& w, bool whole)
                     std::clamp<std::int64_t>(elements / (w.batch * row), 1, w.tokens));
   const auto check = [&](const Case& of) {
     Finding f = check_case(property_named(asked), subject, of);
-    if (!f.holds() || subject.noted->unclean.empty()) return f;
+    if (!f.holds() || subject.side_effects->unclean.empty()) return f;
     f.kind = Finding::Kind::broken;
-    f.reason = subject.noted->unclean;
+    f.reason = subject.side_effects->unclean;
     return f;
   };
   const Finding f = check(c);

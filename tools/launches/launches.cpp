@@ -27,9 +27,9 @@ namespace {
 constexpr int lost_most = 1;
 constexpr double silence_limit_s = 120;  // one epoch or benchmark may take as long
 
-std::map<std::int32_t, Worker> workers_of(const Entrants& entrants) {
+std::map<std::int32_t, Worker> workers_of(const KernelsToTime& out) {
   std::map<std::int32_t, Worker> workers;
-  for (const auto& [memory, options] : entrants.workers) workers.try_emplace(memory, options);
+  for (const auto& [memory, options] : out.workers) workers.try_emplace(memory, options);
   return workers;
 }
 
@@ -52,8 +52,8 @@ Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
       effort_(effort_of(options)),
       budget_(effort_, options.began, options.margin),
       progress_(options.quiet),
-      entrants_(entrants_of(options)),
-      workers_(workers_of(entrants_)),
+      kernels_(kernels_to_time(options)),
+      workers_(workers_of(kernels_)),
       gate_(options, workloads_, workers_, progress_),
       kept_(options, options.google_benchmark ? "" : options.out, "measured.jsonl") {
   if (!options.baseline.empty() && !gate_.knows(options.baseline))
@@ -165,9 +165,9 @@ int Launches::pick_ceilings() {
   BoardRequest request = request_for(0, ROPE_HOST);
   request.ceilings_only = true;
   if (budget_.counts()) request.launch_ms = budget_.share_ms(20);
-  request.contestants.clear();
+  request.kernels.clear();
   // No kernel runs here, so no plugin is loaded, and no thread of a plugin runs beside it.
-  WorkerOptions without_plugins = entrants_.workers.at(ROPE_HOST);
+  WorkerOptions without_plugins = kernels_.workers.at(ROPE_HOST);
   without_plugins.plugins.clear();
   std::vector<KernelFacts> own = host->second.kernels();
   std::erase_if(own, [](const KernelFacts& k) { return !k.plugin.empty(); });
@@ -193,7 +193,7 @@ BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) {
   for (const KernelFacts& k : gate_.kernels()) {
     if (k.memory != memory) continue;
     const auto broken = gate_.broken().find(k.name);
-    request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second.reason;
+    request.kernels[k.name] = broken == gate_.broken().end() ? "" : broken->second.reason;
   }
   request.unverified = gate_.unverified();
   request.benchmark_args = options_.benchmark_args;
@@ -379,14 +379,8 @@ void Launches::say_plan() const {
     fmt::print(to, "; with 1 thread and with {}, on processors {} (a + joins siblings of a core)",
                options_.threads, processors_text(processors_for(options_.threads, allowed_cpus())));
   fmt::print(to, "\n");
-  std::vector<std::string> left_out;
-  for (const KernelFacts& k : entrants_.never_timed)
-    if (k.cannot_run == timed_from_standard)
-      left_out.push_back(k.name);
-    else
-      fmt::print(to, "SKIPPED {}: {}\n", k.name, k.cannot_run);
-  if (!left_out.empty())
-    fmt::print(to, "SKIPPED {}: {}\n", fmt::join(left_out, ", "), timed_from_standard);
+  for (const KernelFacts& k : kernels_.never_timed)
+    fmt::print(to, "SKIPPED {}: {}\n", k.name, k.cannot_run);
 }
 
 std::string Launches::time_left(std::int64_t launch, const std::string& label) const {

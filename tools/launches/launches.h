@@ -15,8 +15,8 @@
 #include "tools/command/session.h"
 #include "tools/launches/board_request.h"
 #include "tools/launches/budget.h"
-#include "tools/launches/entrants.h"
 #include "tools/launches/gate.h"
+#include "tools/launches/kernels_to_time.h"
 
 namespace ropewalk::tools {
 
@@ -65,7 +65,7 @@ class Launches {
   Effort effort_;
   Budget budget_;
   Progress progress_;
-  Entrants entrants_;
+  KernelsToTime kernels_;
   std::map<std::int32_t, harness::Worker> workers_;  // by the memory of their kernels
   Gate gate_;
   // What was timed so far, until the results hold it. They are written at the end: only then is it

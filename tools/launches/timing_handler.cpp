@@ -14,20 +14,20 @@ using namespace harness;
 using namespace report;
 namespace {
 
-std::vector<Contestant> contestants_of(const BoardRequest& request,
-                                       const std::vector<const rope_kernel*>& kernels) {
-  std::vector<Contestant> contestants;
-  for (const auto& [name, broken] : request.contestants) {
+std::vector<Candidate> candidates_of(const BoardRequest& request,
+                                     const std::vector<const rope_kernel*>& kernels) {
+  std::vector<Candidate> timed;
+  for (const auto& [name, broken] : request.kernels) {
     const auto found = std::find_if(kernels.begin(), kernels.end(),
                                     [&, n = name](const rope_kernel* k) { return n == k->name; });
     if (found == kernels.end()) throw std::runtime_error("the board has no kernel " + name);
     const char* summary = (*found)->summary;
-    Contestant c{*found, name, summary == nullptr ? "" : summary, broken, {}};
+    Candidate c{*found, name, summary == nullptr ? "" : summary, broken, {}};
     for (const auto& [kernel, workload] : request.unverified)
       if (kernel == name) c.unverified.insert(workload);
-    contestants.push_back(std::move(c));
+    timed.push_back(std::move(c));
   }
-  return contestants;
+  return timed;
 }
 
 }  // namespace
@@ -36,13 +36,13 @@ TimingHandler timing_handler() {
   return [](const std::string& text, const std::vector<const rope_kernel*>& kernels, Device* device,
             const TimingSinks& sinks) {
     const BoardRequest request = board_request_from(text);
-    const std::vector<Contestant> contestants = contestants_of(request, kernels);
+    const std::vector<Candidate> timed = candidates_of(request, kernels);
     if (request.google_benchmark)
-      return run_google_benchmark({request.workloads, contestants, request.benchmark_args,
-                                   request.seed, sinks.now_running, sinks.show});
+      return run_google_benchmark({request.workloads, timed, request.benchmark_args, request.seed,
+                                   sinks.now_running, sinks.show});
     PairedPlan plan;
     plan.workloads = request.workloads;
-    plan.contestants = contestants;
+    plan.kernels = timed;
     plan.on_row = [&](const TimingRow& row) { sinks.row(to_json_line(row)); };
     plan.now_running = sinks.now_running;
     plan.device = device;

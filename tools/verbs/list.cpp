@@ -23,26 +23,17 @@ namespace {
 
 constexpr Pairing pairings[] = {Pairing::half_split, Pairing::interleaved};
 
-template <class ProbeCell>
-std::vector<Probe> probes_of(Subject& subject, ProbeCell&& probe_cell) {
-  std::vector<Probe> out;
-  for (const Pairing pairing : pairings)
-    for (const Dtype dtype : tensor_dtypes) out.push_back(probe_cell(subject, pairing, dtype));
-  return out;
-}
-
-bool offers_any(const std::vector<Probe>& probes) {
-  return std::any_of(probes.begin(), probes.end(), [](const Probe& p) { return p.offer; });
-}
-
 // A probe for each pairing and data type. `models`: the shapes that a kernel is asked about if it
 // refuses every basic case.
 std::vector<Probe> probes_of(Subject& subject, const std::vector<ModelShape>& models) {
-  std::vector<Probe> probes = probes_of(subject, probe_base);
-  if (offers_any(probes)) return probes;
-  return probes_of(subject, [&](Subject& s, Pairing pairing, Dtype dtype) {
-    return probe_shapes(s, pairing, dtype, models);
-  });
+  std::vector<Probe> basic, shaped;
+  for (const Pairing pairing : pairings)
+    for (const Dtype dtype : tensor_dtypes) basic.push_back(probe_base(subject, pairing, dtype));
+  if (std::any_of(basic.begin(), basic.end(), [](const Probe& p) { return p.offer; })) return basic;
+  for (const Pairing pairing : pairings)
+    for (const Dtype dtype : tensor_dtypes)
+      shaped.push_back(probe_shapes(subject, pairing, dtype, models));
+  return shaped;
 }
 
 std::string why_refused(const Probe& probe) {

@@ -35,17 +35,14 @@ int run(const ReplayOptions& options) {
   row.dtype = word_of(c.dtype);
   row.property = c.property;
   row.claim = r.property->claim;
-  row.verdict = verdict_of(r.finding);
-  row.reason = r.finding.reason;
-  row.margin = r.finding.margin;
-  row.bound = r.finding.bound;
-  row.bound_unit = r.finding.bound_unit;
-  row.where = r.finding.where;
-  row.diagnosis = r.finding.diagnosis;
-  row.planned = 1;
-  row.executed = r.finding.ran() ? 1 : 0;
-  row.compared_cases = r.finding.compared > 0 ? 1 : 0;
-  row.compared = r.finding.compared;
+  PropertyRun once;
+  once.worst = r.finding;
+  once.planned = 1;
+  once.executed = r.finding.ran() ? 1 : 0;
+  once.compared = r.finding.compared > 0 ? 1 : 0;
+  once.values = r.finding.compared;
+  if (!r.finding.holds()) once.failing = c;
+  fill_verdict(row, once, r.facts, "");
   row.declared = declared_words(r.facts, c.dtype);
   if (options.json) {
     fmt::print("{}\n", to_json_line(row));

@@ -42,9 +42,10 @@ int run(const RunOptions& options) {
   if (!options.bench.export_file.empty()) require_writable(options.bench.export_file);
   fmt::print("== verify ({})\n", profile_name(options.verify.profile));
   flush_output();
-  std::set<std::string> passing, failing;
+  std::set<std::string> judged, passing, failing;
   std::vector<VerdictRow> rows;
   const int verified = verify_and_print(options.verify, [&](const VerdictRow& row) {
+    judged.insert(row.kernel);
     if (!is_not_run(row.verdict))
       (row.verdict == Verdict::pass ? passing : failing).insert(row.kernel);
     recorder.write(row);
@@ -65,12 +66,9 @@ int run(const RunOptions& options) {
   flush_output();
   BenchOptions bench = options.bench;
   bench.began = std::chrono::steady_clock::now();
-  // Only the process that times the baselines judges them.
-  std::set<std::string> judged;
-  for (const VerdictRow& row : rows) judged.insert(row.kernel);
   const int benched = bench_and_print(
       bench,
-      [&](const VerdictRow& row) {
+      [&](const VerdictRow& row) {  // only the process that times the baselines judges them
         if (judged.contains(row.kernel)) return;
         recorder.write(row);
         rows.push_back(row);

@@ -1,4 +1,4 @@
-#include "benchmarks/engine/entrant_calls.h"
+#include "benchmarks/engine/contestant_calls.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +14,7 @@ constexpr double warm_epochs = 100, warm_epochs_if_slow = 2000, seems_slow = 3;
 constexpr double slow_start = 5;
 constexpr std::int64_t told_calls = 8;
 
-void note_start(Entrant& e, std::int64_t calls, double times) {
+void note_start(Contestant& e, std::int64_t calls, double times) {
   if (calls < told_calls || times < slow_start) return;
   e.cell().row.slow_calls = calls;
   e.cell().row.slow_times = times;
@@ -22,7 +22,7 @@ void note_start(Entrant& e, std::int64_t calls, double times) {
 
 }  // namespace
 
-bool EntrantCalls::get_ready(Entrant& e) {
+bool ContestantCalls::get_ready(Contestant& e) {
   announce(e);
   bool are_ready = true;  // in turn, each on its thread: only apply has to be thread-safe
   for (int one = 0; one < crew_.size() && are_ready; ++one)
@@ -33,22 +33,22 @@ bool EntrantCalls::get_ready(Entrant& e) {
   return are_ready;
 }
 
-Entrant* EntrantCalls::settle_all(std::vector<Entrant>& entrants, double epoch_s, bool is_first,
-                                  double patience_s) {
-  for (Entrant& e : entrants)
+Contestant* ContestantCalls::settle_all(std::vector<Contestant>& contestants, double epoch_s,
+                                        bool is_first, double patience_s) {
+  for (Contestant& e : contestants)
     if (!get_ready(e) || !(is_first ? settle(e, epoch_s, warm_epochs) : warm_up(e, epoch_s)))
       return &e;
   if (!is_first) return nullptr;
-  double least_s = entrants.front().call_s;
-  for (const Entrant& e : entrants) least_s = std::min(least_s, e.call_s);
+  double least_s = contestants.front().call_s;
+  for (const Contestant& e : contestants) least_s = std::min(least_s, e.call_s);
   const double epochs = std::clamp(patience_s / 20 / epoch_s, warm_epochs, warm_epochs_if_slow);
-  for (Entrant& e : entrants)
+  for (Contestant& e : contestants)
     if (e.call_s > seems_slow * least_s && !settle(e, epoch_s, epochs)) return &e;
   return nullptr;
 }
 
 /// Makes the calls of an epoch.
-bool EntrantCalls::warm_up(Entrant& e, double epoch_s) {
+bool ContestantCalls::warm_up(Contestant& e, double epoch_s) {
   announce(e);
   const double an_epoch = epoch_s / e.call_s;
   const double wanted = std::clamp(double{warm_calls}, an_epoch, 4 * an_epoch);
@@ -61,7 +61,7 @@ bool EntrantCalls::warm_up(Entrant& e, double epoch_s) {
 /// Makes calls until there are warm_calls, and an epoch's time has passed, but none after so many
 /// epochs. Takes the time of a call from the last half of all, the least, since other processes
 /// disturb it.
-bool EntrantCalls::settle(Entrant& e, double epoch_s, double epochs) {
+bool ContestantCalls::settle(Contestant& e, double epoch_s, double epochs) {
   announce(e);
   if (const auto own = e.cell().own_calls()) return settle_by_own_clock(e, epoch_s, *own);
   double took = 0;
@@ -79,7 +79,7 @@ bool EntrantCalls::settle(Entrant& e, double epoch_s, double epochs) {
     e.call_s = std::min(e.call_s, e.warm_ups[i].call_s);
   std::int64_t slow = 0;
   double slow_s = 0;
-  for (const Entrant::WarmUp& each : e.warm_ups) {
+  for (const Contestant::WarmUp& each : e.warm_ups) {
     if (each.call_s < 2 * e.call_s) break;
     slow += each.calls;
     slow_s += each.call_s * static_cast<double>(each.calls);
@@ -89,7 +89,7 @@ bool EntrantCalls::settle(Entrant& e, double epoch_s, double epochs) {
 }
 
 /// By a cell's own clock: ever more calls, until they fill an epoch, and some epochs of them.
-bool EntrantCalls::settle_by_own_clock(Entrant& e, double epoch_s, const Cell::Calls& own) {
+bool ContestantCalls::settle_by_own_clock(Contestant& e, double epoch_s, const Cell::Calls& own) {
   constexpr int epochs = 5;
   std::int64_t calls = own.step;
   for (int full = 0; full < epochs;) {

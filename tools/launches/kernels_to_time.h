@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/worker/worker.h"
@@ -12,13 +11,10 @@
 
 namespace ropewalk::tools {
 
-inline constexpr std::string_view timed_from_standard =
-    "timed from the profile standard on, or with --kernel";
-
 /// Why bench does not time a kernel; empty: it does.
 std::string why_not_timed(const BenchOptions& options, const harness::KernelFacts& kernel);
 
-struct Entrants {
+struct KernelsToTime {
   /// Of the processes that time, by the memory of their kernels: ROPE_HOST, and ROPE_CUDA if such a
   /// kernel is timed. The driver of a device would disturb kernels of the host. A plugin is left
   /// out if none of its kernels is timed there.
@@ -29,6 +25,6 @@ struct Entrants {
 
 /// Lists the kernels in workers of their own. Throws UsageError unless every --kernel matches, and
 /// WorkerError as kernels_by_plugin() does.
-Entrants entrants_of(const BenchOptions& options);
+KernelsToTime kernels_to_time(const BenchOptions& options);
 
 }  // namespace ropewalk::tools

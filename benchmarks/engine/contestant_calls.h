@@ -1,4 +1,4 @@
-// How the entrants of a group are called, one at a time: by all members of the crew at once,
+// How the contestants of a group are called, one at a time: by all members of the crew at once,
 // watched and announced, and until they have settled.
 #pragma once
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace ropewalk::bench {
 
-class EntrantCalls {
+class ContestantCalls {
  public:
   /// All three outlive it.
-  EntrantCalls(const PairedPlan& plan, Crew& crew, ProcessWatch& watch)
+  ContestantCalls(const PairedPlan& plan, Crew& crew, ProcessWatch& watch)
       : plan_(plan), crew_(crew), watch_(watch) {}
 
   /// Prepares all, and has each make calls: at first until it has settled, which gives its call_s;
   /// later for an epoch. One that seems slow gets a twentieth of `patience_s` more to settle,
-  /// within limits. Returns NULL if all went well, else the entrant that has a refusal now.
-  Entrant* settle_all(std::vector<Entrant>& entrants, double epoch_s, bool is_first,
-                      double patience_s);
+  /// within limits. Returns NULL if all went well, else the contestant that has a refusal now.
+  Contestant* settle_all(std::vector<Contestant>& contestants, double epoch_s, bool is_first,
+                         double patience_s);
 
  protected:
-  void announce(const Entrant& e) const {
+  void announce(const Contestant& e) const {
     watch_.about(e.cell().kernel());
     if (!plan_.now_running) return;
     // The variants of a ceiling share a label, which would look like a hang.
@@ -35,7 +35,7 @@ class EntrantCalls {
   /// Runs task(cell, member) for each cell of a contestant at the same time. Returns nothing if one
   /// refused.
   template <class Task>
-  std::optional<Crew::Time> together(Entrant& e, Task&& task) {
+  std::optional<Crew::Time> together(Contestant& e, Task&& task) {
     const auto share = [&](int i) { task(*e.cells[static_cast<std::size_t>(i)], i); };
     const auto all = [&] {
       for (int i = 0; i < crew_.size(); ++i) share(i);
@@ -51,7 +51,7 @@ class EntrantCalls {
     return time;
   }
 
-  static void take_refusal(Entrant& e, const Cell& of) {
+  static void take_refusal(Contestant& e, const Cell& of) {
     e.cell().refusal = of.refusal;
     if (of.is_fatal) throw std::runtime_error(of.refusal->reason);
   }
@@ -61,10 +61,10 @@ class EntrantCalls {
   ProcessWatch& watch_;
 
  private:
-  bool get_ready(Entrant& e);
-  bool warm_up(Entrant& e, double epoch_s);
-  bool settle(Entrant& e, double epoch_s, double epochs);
-  bool settle_by_own_clock(Entrant& e, double epoch_s, const Cell::Calls& own);
+  bool get_ready(Contestant& e);
+  bool warm_up(Contestant& e, double epoch_s);
+  bool settle(Contestant& e, double epoch_s, double epochs);
+  bool settle_by_own_clock(Contestant& e, double epoch_s, const Cell::Calls& own);
 };
 
 }  // namespace ropewalk::bench
