@@ -67,15 +67,16 @@ set(ropewalk_common_headers <algorithm> <cmath> <cstdint> <filesystem> <function
   <optional> <span> <sstream> <string> <string_view> <utility> <vector> <fmt/format.h>)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/empty.cpp CONTENT "int main() { return 0; }\n")
 
-# ropewalk_library(<name> [COLD] ROOMS folders... [SOURCES ...] [PRIVATE libs...] [PUBLIC libs...])
-# COLD: neither timed nor where a run spends its time, so it is made to compile fast.
+# ropewalk_library(<name> ROOMS folders... COLD folders... [SOURCES ...] [PRIVATE libs...]
+#   [PUBLIC libs...]). COLD: neither timed nor where a run spends its time; made to compile fast.
 function(ropewalk_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "ROOMS;SOURCES;PRIVATE;PUBLIC")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;COLD;SOURCES;PRIVATE;PUBLIC")
   ropewalk_sources(found EXCLUDE ${arg_ROOMS})
-  add_library(${name} STATIC ${found} ${arg_SOURCES})
+  ropewalk_sources(cold EXCLUDE ${arg_COLD})
+  set_source_files_properties(${cold} PROPERTIES COMPILE_OPTIONS -O1)
+  add_library(${name} STATIC ${found} ${cold} ${arg_SOURCES})
   target_link_libraries(${name}
     PUBLIC ropewalk_options ${arg_PUBLIC} PRIVATE fmt::fmt ${arg_PRIVATE})
-  target_compile_options(${name} PRIVATE $<$<BOOL:${arg_COLD}>:-O1>)
   target_precompile_headers(${name} REUSE_FROM ropewalk_precompiled_headers)
 endfunction()
 
