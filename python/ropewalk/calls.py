@@ -82,47 +82,103 @@ def _steps(state, tensors, positions):
     kernel, p, wrap = state.kernel, state.problem, state.library.wrap
     steps = [partial(np.copyto, b, a) for t in tensors for a, b in zip(t.pass_in, t.pass_out)]
     always = {"pairing": state.pairing, "inverse": state.transpose, "scale": state.scale}
-    always["inv_freq"] = state.inv_freq
-    rows, runs = {}, []
+    always.update(inv_freq=state.inv_freq, rotary_dim=p.rotary_dim, head_dim=p.tensor[0].head_dim)
+    always.update(q_heads=p.tensor[0].heads, k_heads=p.tensor[1].heads)
+    always["half_split"] = state.pairing == "half_split"
+    rows, runs, position_ids = {}, [], None
+    if positions is not None and "position_ids" in kernel.parameters:
+        position_ids = np.empty(positions.shape, "i8")
+        steps.append(partial(np.copyto, position_ids, positions))
     for t in tensors:
         if t.rotate and t.addresses not in rows:  # tensors may share a table
             rows[t.addresses] = {} if kernel.own_angles else _rows(state, t, positions, steps)
-    for group, row in _groups(kernel, [t for t in tensors if t.rotate], rows):
-        for b in range(p.batch) if kernel.layout == "THD" else (None,):
+    by_row = kernel.is_flat or kernel.layout in ("1THD", "THD")
+    for group, row in _groups(kernel, tensors, rows):
+        for b in range(p.batch) if by_row else (None,):
             values = dict(always)
             if positions is not None:
                 values["positions"] = wrap(positions if b is None else positions[b])
+            if position_ids is not None:
+                values["position_ids"] = wrap(position_ids if b is None else position_ids[b])
             for name, array in row.items():
-                values[name] = wrap(_laid_out(array[:, :, None], kernel.layout, b))
-            outs = []
-            for name, (window_in, window_out) in zip(kernel.takes, group):
-                values[name] = wrap(_laid_out(window_in, kernel.layout, b), state.dtype)
-                outs.append(wrap(_laid_out(window_out, kernel.layout, b), state.dtype))
-                values["out" if name == "x" else name + "_out"] = outs[-1]
-            runs.append(_run(state, values, outs))
+                values[name] = wrap(_table(kernel, array, b))
+            runs += _run_group(state, group, values, b)
     return steps + runs
+
+
+def _run_group(state, group, values, b):
+    """The function with the tensors of a group, and what copies them there and back."""
+    kernel, before, after, outs = state.kernel, [], [], []
+    for name, places in zip(kernel.takes, group):
+        if kernel.is_flat:
+            sizes = [a.shape[2] * a.shape[3] for a, _, _ in places]
+            x = np.empty((places[0][0].shape[1], sum(sizes)), places[0][0].dtype)
+            y = x if kernel.returns == "in_place" else np.empty_like(x)
+            at = 0
+            for (a, to, written), size in zip(places, sizes):
+                part = [flat[:, at : at + size].reshape(a.shape[1:]) for flat in (x, y)]
+                at += size
+                before.append(partial(np.copyto, part[0], a[b]))
+                if written:
+                    after.append(partial(np.copyto, to[b], part[1]))
+                elif written is None:
+                    after.append(partial(_copy_what_changed, to[b], part[1]))
+        else:
+            x, y = [_laid_out(a, kernel.layout, b) for a in places[0][:2]]
+        values[name] = state.library.wrap(x, state.dtype)
+        outs.append(state.library.wrap(y, state.dtype))
+        values[f"{name}_out" if len(kernel.takes) == 2 else "out"] = outs[-1]
+    return [*before, _run(state, values, outs), *after]
+
+
+def _copy_what_changed(to, value):
+    bits = f"i{to.itemsize}"
+    changed = to.view(bits) != value.view(bits)
+    to[changed] = value[changed]
 
 
 def _laid_out(array, layout, b):
     """[batch, tokens, heads, n] in the layout of the function; THD: that of one batch row."""
-    if layout == "THD":
+    if b is not None:
+        return array[b : b + 1] if layout == "1THD" else array[b]
+    axes = {"BHTD": (0, 2, 1, 3), "TBHD": (1, 0, 2, 3)}.get(layout)
+    return array.transpose(axes) if axes else array
+
+
+def _table(kernel, array, b):
+    """Rows [batch, tokens, n] as the function gets them; a whole cache has two axes."""
+    if array.ndim == 2:
+        return array
+    if kernel.heads_axis:
+        return _laid_out(array[:, :, None], kernel.layout, b)
+    if b is not None:
         return array[b]
-    return array.transpose(0, 2, 1, 3) if layout == "BHTD" else array
+    return array.swapaxes(0, 1) if kernel.layout == "TBHD" else array
 
 
-def _groups(kernel, rotated, rows):
-    """The windows that the function gets in each call, and the rows for them."""
-    windows = [(t.window_in, t.window_out) for t in rotated]
+def _groups(kernel, tensors, rows):
+    """What the function gets in each call, and the rows for it: a list for each parameter, of
+    input, output, and whether the output is written."""
+    rotated = [t for t in tensors if t.rotate]
     own = [rows[t.addresses] for t in rotated]
+    if kernel.takes == ("qkv",):
+        # In place v is not to be written, so only a change of the function's is carried there.
+        q, k, v = [(t.x, t.y, True if t.rotate or not t.in_place else None) for t in tensors]
+        if own[0] is own[1]:
+            return [([[q, k, v]], own[0])]
+        without_q, without_k, without_v = [(*a[:2], False) for a in (q, k, v)]
+        return [([[q, without_k, v]], own[0]), ([[without_q, k, without_v]], own[1])]
+    whole = kernel.whole
+    places = [(t.x, t.y, True) if whole else (t.window_in, t.window_out, True) for t in rotated]
     if kernel.takes == ("x",):
-        return [([w], r) for w, r in zip(windows, own)]
+        return [([[place]], r) for place, r in zip(places, own)]
     if own[0] is own[1]:
-        return [(windows, own[0])]
+        return [([[place] for place in places], own[0])]
     # Two tensors with two tables: the function runs once with each, and zeros stand in for the
     # other tensor.
-    q, k = windows
-    no_q, no_k = [(np.zeros(w.shape, w.dtype), np.empty(w.shape, w.dtype)) for w, _ in windows]
-    return [([q, no_k], own[0]), ([no_q, k], own[1])]
+    q, k = places
+    no_q, no_k = [(np.zeros(a.shape, a.dtype), np.empty(a.shape, a.dtype), True) for a, *_ in places]
+    return [([[q], [no_k]], own[0]), ([[no_q], [k]], own[1])]
 
 
 def _rows(state, t, positions, steps):
@@ -133,6 +189,8 @@ def _rows(state, t, positions, steps):
     flipped = state.transpose and kernel.inverse == "argument"
     sign = -1.0 if flipped and "inverse" not in kernel.parameters else 1.0
     scale = 1.0 if "scale" in kernel.parameters else state.scale
+    if kernel.tables == "cache":
+        return {"table": _cache(t, positions, (scale, scale * sign), steps)}
     rows = []
     for table, address, factor in (
         (t.cos, t.addresses[0], scale),
@@ -150,6 +208,19 @@ def _rows(state, t, positions, steps):
             given = own
         rows.append(given)
     return _in_form(kernel.tables, state.pairing, *rows, steps)
+
+
+def _cache(t, positions, factors, steps):
+    """[table_rows, rotary_dim], cos, then sin. Only rows that the positions name are filled."""
+    cache = np.zeros((t.cos.shape[0], 2 * t.cos.shape[1]), t.cos.dtype)
+    factors = np.repeat(factors, t.cos.shape[1]).astype(cache.dtype)
+
+    def fill():
+        at = np.unique(positions)
+        cache[at] = np.concatenate((t.cos[at], t.sin[at]), axis=1) * factors
+
+    steps.append(fill)
+    return cache
 
 
 def _gather(table, positions, rows):

@@ -9,15 +9,15 @@ DTYPES = ("f64", "f32", "f16", "bf16")
 CHOICES = {
     "pairing": (*PAIRINGS, "both"),
     "arrays": ("numpy", "torch", "jax"),
-    "layout": ("BTHD", "BHTD", "THD"),
-    "tables": ("half", "full", "packed", "complex"),
+    "layout": ("BTHD", "BHTD", "TBHD", "1THD", "THD", "TD"),
+    "tables": ("half", "full", "packed", "complex", "cache"),
     "angles": ("table", "exact", "f32"),
     "inverse": (None, "argument", "autograd", "none"),
     "returns": (None, "new", "out", "in_place"),
 }
 SWITCHES = (
-    "raw compiles interpreter own_threads thread_safe bitwise_invariant mixes_pairs "
-    "flushes_subnormals"
+    "raw whole heads_axis compiles interpreter own_threads thread_safe bitwise_invariant "
+    "mixes_pairs flushes_subnormals"
 ).split()
 
 offered = []  # every kernel of this process, in order
@@ -29,23 +29,37 @@ class KernelError(Exception):
 
 # fmt: off
 def kernel(*, pairing, name=None, arrays="numpy", dtypes=("f32",), layout="BTHD", tables="half",
-           angles="table", inverse=None, returns=None, in_place=None, raw=False, compiles=False,
-           interpreter=False, own_threads=False, thread_safe=True, bitwise_invariant=False,
-           mixes_pairs=False, flushes_subnormals=False, error_bound=0.0, supports=None,
-           prepare=None, summary=None, source=None):
+           angles="table", inverse=None, returns=None, in_place=None, names=None, whole=False,
+           heads_axis=True, head_dims=None, rotary_dim=None, rotary_offset=None, max_position=None,
+           theta=None, raw=False, compiles=False, interpreter=False, own_threads=False,
+           thread_safe=True, bitwise_invariant=False, mixes_pairs=False, flushes_subnormals=False,
+           error_bound=0.0, supports=None, prepare=None, summary=None, source=None):
     # fmt: on
     """Offers a function as a kernel and returns it unchanged.
 
     The arguments of the function are bound by their names:
     x                     the rotated window of one tensor; the function runs once a tensor
     q, k                  those of two tensors, in one call; the function returns two arrays
+    qkv                   [tokens, (q_heads + 2 k_heads) * head_dim], rotated where it lies
     cos, sin              the rows of the tokens: [.., rotary_dim / 2], or rotary_dim if "full"
-    table                 the same as one array, "packed" (cos, then sin) or "complex"
+    table                 the same as one array, "packed" (cos, then sin) or "complex";
+                          "cache": all rows, [max_position, rotary_dim], to be read by position
     positions, inv_freq   [batch, tokens]; [rotary_dim / 2] for angles="exact" or "f32"
+    position_ids          the positions as int64
     out, q_out, k_out     where the result goes
     pairing, inverse, scale   "half_split" or "interleaved"; whether to turn back; the factor
+    half_split, head_dim, rotary_dim, q_heads, k_heads   a bool, and sizes
 
-    layout      x is [batch, tokens, heads, rotary_dim] for BTHD; THD: one call a batch row
+    layout      x is [batch, tokens, heads, rotary_dim] for BTHD; TBHD: Megatron's SBHD; 1THD, THD
+                and TD, [tokens, heads * head_dim] and contiguous: one call a batch row
+    names       parameters of other names: names={"xq": "q", "freqs_cis": "table"}
+    whole       x is whole heads, of which the function rotates the window itself; so for TD, qkv
+    heads_axis  False: cos and sin are [batch, tokens, n], as transformers hands them; for 1THD
+                [tokens, n]
+    head_dims, rotary_dim, rotary_offset   the only sizes that the function takes; head_dims and
+                rotary_offset may be tuples, with a number for each tensor; rotary_dim="head_dim":
+                it rotates whole heads
+    max_position, theta   the largest position, and the only base of inv_freq, that it takes
     inverse     how the backward pass is asked: "argument" by a negated sin (or by inverse=True, if
                 the function names it), "autograd" by the gradient, "none": forward only
     returns     "new": an array, which is copied into place; "out": writes there; "in_place"
@@ -75,13 +89,18 @@ class Kernel:
         self.name = self.name or getattr(function, "__name__", "")
         self.dtypes = (self.dtypes,) if isinstance(self.dtypes, str) else tuple(self.dtypes)
         self.own_angles = self.angles != "table"
+        self.names = {} if self.names is None else self.names
         self.pairings = PAIRINGS if self.pairing == "both" else (self.pairing,)
         self._check_words()
         # `keywords` are the parameters that must be given by keyword.
         self.parameters, self.keywords = ((), ()) if self.raw else self._read_parameters()
-        told = self.raw or self.pairing != "both" or "pairing" in self.parameters
+        told = self.raw or self.pairing != "both" or {"pairing", "half_split"} & {*self.parameters}
         _require(told, 'pairing="both" needs a parameter pairing')
         self.takes = ("q", "k") if "q" in self.parameters else ("x",)
+        self.is_flat = self.layout == "TD" or "qkv" in self.parameters
+        if "qkv" in self.parameters:
+            self.takes, self.returns = ("qkv",), self.returns or "in_place"
+        self.whole = self.whole or self.is_flat
         self._choose_returns()
         self._choose_inverse()
 
@@ -113,43 +132,63 @@ class Kernel:
             isinstance(bound, (int, float)) and 0 <= bound <= 16,
             f"error_bound={bound!r} must lie between 0 and 16",
         )
+        for word in ("head_dims", "rotary_offset", "rotary_dim", "max_position"):
+            value = getattr(self, word)
+            sizes = value if isinstance(value, tuple) else (value,)
+            fits = all(isinstance(n, int) and n >= 0 for n in sizes) or (word, value) == (
+                "rotary_dim", "head_dim"
+            )
+            _require(value is None or fits, f"{word}={value!r} is not a size")
+        _require(isinstance(self.names, dict), f"names={self.names!r} is not a dictionary")
+        _require(
+            self.theta is None or (isinstance(self.theta, (int, float)) and self.theta > 0),
+            f"theta={self.theta!r} is not a positive number",
+        )
         _require(
             self.raw or not self.prepare, "prepare needs raw=True, which gets call.state.user"
         )
 
     def _read_parameters(self):
-        known = "x q k out q_out k_out positions pairing inverse scale".split()
+        known = "x q k qkv out q_out k_out positions position_ids pairing half_split inverse "
+        known = (known + "scale head_dim rotary_dim q_heads k_heads").split()
         if self.own_angles:
             known.append("inv_freq")
         else:
-            known += ["table"] if self.tables in ("packed", "complex") else ["cos", "sin"]
+            known += ["cos", "sin"] if self.tables in ("half", "full") else ["table"]
         try:
             signature = inspect.signature(self.function)
         except (TypeError, ValueError):  # some functions of C have none
             return ("x", "cos", "sin"), ()
+        for own, name in self.names.items():
+            _require(own in signature.parameters, f"names: the function has no parameter {own}")
+            _require(name in known, f"names: {name} is not one of {', '.join(known)}")
         given, keywords, skipped = [], [], False
         for p in signature.parameters.values():
             if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
                 continue
-            if p.name in known:
-                given.append(p.name)
+            name = self.names.get(p.name, p.name)
+            if name in known:
+                given.append(name)
                 if skipped or p.kind == p.KEYWORD_ONLY:
-                    keywords.append(p.name)
+                    keywords.append((name, p.name))
                 continue
             _require(
                 p.default is not p.empty,
                 f"unknown parameter {p.name}; known here: {', '.join(known)}",
             )
             skipped = True
-        inputs = {"x", "q", "k"} & set(given)
-        _require(inputs in ({"x"}, {"q", "k"}), "the function must name either x, or q and k")
+        inputs = {"x", "q", "k", "qkv"} & set(given)
+        _require(
+            inputs in ({"x"}, {"q", "k"}, {"qkv"}),
+            "the function must name either x, or q and k, or qkv",
+        )
         return tuple(given), tuple(keywords)
 
     def _choose_returns(self):
         if not self.raw:
             named = {"out", "q_out", "k_out"} & set(self.parameters)
             self.returns = self.returns or ("out" if named else "new")
-            outs = {"out"} if self.takes == ("x",) else {"q_out", "k_out"}
+            outs = {"q_out", "k_out"} if self.takes == ("q", "k") else {"out"}
             needed = outs if self.returns == "out" else set()
             _require(
                 named == needed,
@@ -178,8 +217,9 @@ class Kernel:
 
     def arguments(self, values):
         """What the function is called with, out of values by name."""
-        positional = [values[n] for n in self.parameters if n not in self.keywords]
-        return positional, {n: values[n] for n in self.keywords}
+        keywords = dict(self.keywords)
+        positional = [values[n] for n in self.parameters if n not in keywords]
+        return positional, {own: values[n] for n, own in keywords.items()}
 
     def described(self):
         """The summary. A returned array costs a copy, and the summary says so."""
@@ -187,7 +227,8 @@ class Kernel:
         inherited = type(self.function).__doc__  # such as that of functools.partial
         text = self.summary or (doc.strip().split("\n")[0] if doc and doc != inherited else "")
         copied = "returns a new array, which is copied" if self.returns == "new" else ""
-        return "; ".join(t for t in (text, copied) if t)
+        flat = "through contiguous copies" if self.is_flat else ""
+        return "; ".join(t for t in (text, copied, flat) if t)
 
 
 def _require(holds, text):

@@ -17,6 +17,8 @@ import traceback
 import warnings
 from functools import partial
 
+import numpy as np
+
 from . import contract as c
 from .calls import State, bind, warm_up
 from .decorator import KernelError, offered
@@ -88,16 +90,50 @@ def refusal(kernel, p):
         return "all tensors must have one data type"
     if not kernel.own_angles and c.DTYPES[p.table_dtype] != ("f64" if dtype == "f64" else "f32"):
         return "the table must be f64 for f64 data, else f32"
-    if len(kernel.takes) == 2 and sum(t.rotate != 0 for t in tensors) != 2:
-        return "takes q and k: two rotated tensors"
+    if (refused := sizes_refused(kernel, p, [t for t in tensors if t.rotate])) is not None:
+        return refused
     if not kernel.raw and kernel.own_angles and "scale" not in kernel.parameters:
         if p.attention_scale not in (0.0, 1.0):
             return "names no parameter scale, so attention_scale must be 1"
-    if "positions" in kernel.parameters and p.table_rows_by == c.ROW_BY_TOKEN:
+    needs_positions = {"positions", "position_ids"} & {*kernel.parameters}
+    if (needs_positions or kernel.tables == "cache") and p.table_rows_by == c.ROW_BY_TOKEN:
         if not kernel.own_angles:
             return "needs positions, which a table by token may lack"
     refused = libraries[kernel.arrays].refusal(dtype)
     return refused or (kernel.supports(p) if kernel.supports else None)
+
+
+def sizes_refused(kernel, p, rotated):
+    """Why a kernel does not take the sizes of a problem, or None."""
+    if len(kernel.takes) == 2 and len(rotated) != 2:
+        return "takes q and k: two rotated tensors"
+    if kernel.takes == ("qkv",):
+        v, sizes = p.tensor[2], {t.head_dim for t in p.tensor[: p.tensor_count]}
+        if p.tensor_count != 3 or len(rotated) != 2 or v.rotate or v.heads != p.tensor[1].heads:
+            return "takes q and k, which are rotated, and a v with the heads of k"
+        if len(sizes) != 1 or rotated[0].rotary_offset != rotated[1].rotary_offset:
+            return "q, k and v must have heads of one size, and one window"
+    if "head_dim" in kernel.parameters and len({t.head_dim for t in rotated}) > 1:
+        return "takes one head_dim for all tensors"
+    for word, field in (("head_dims", "head_dim"), ("rotary_offset", "rotary_offset")):
+        wanted = getattr(kernel, word)
+        wanted = 0 if wanted is None and word == "rotary_offset" and kernel.whole else wanted
+        if wanted is None:
+            continue
+        wanted = (wanted,) * len(rotated) if isinstance(wanted, int) else tuple(wanted)
+        if tuple(getattr(t, field) for t in rotated) != wanted:
+            return f"takes {word}={getattr(kernel, word) or 0} alone"
+    if kernel.rotary_dim == "head_dim" and any(t.head_dim != p.rotary_dim for t in rotated):
+        return "rotates whole heads alone"
+    if kernel.rotary_dim not in (None, "head_dim", p.rotary_dim):
+        return f"takes rotary_dim={kernel.rotary_dim} alone"
+    if kernel.max_position is not None and p.max_position > kernel.max_position:
+        return f"takes positions up to {kernel.max_position}"
+    if kernel.theta:
+        exponents = [-2.0 * i / p.rotary_dim for i in range(p.rotary_dim // 2)]
+        if not np.allclose(p.inv_freq, np.power(float(kernel.theta), exponents), 1e-12, 0):
+            return f"takes the frequencies of theta={kernel.theta:g} alone"
+    return None
 
 
 def entry_of(kernel):
@@ -132,7 +168,8 @@ def entry_of(kernel):
         states.pop(addresses.pop(state, None), None)
         library.ropewalk_script_free(state)
 
-    flags = c.INTERPRETED | (c.OUT_OF_PLACE if kernel.returns != "in_place" else 0)
+    flags = c.INTERPRETED
+    flags |= c.OUT_OF_PLACE if kernel.returns != "in_place" or kernel.is_flat else 0
     for offers, flag in (
         (kernel.in_place, c.IN_PLACE),
         (kernel.thread_safe, c.THREAD_SAFE),

@@ -38,6 +38,19 @@ TEST_F(InPython, RightKernelsHoldInEveryForm) {
   EXPECT_TRUE(contains(r.out, "(framework: python 3.")) << r.out;
 }
 
+// Each has a twin that is wrong in what the words of its decorator say.
+TEST_F(InPython, FunctionsAsPeopleHaveThemAreJudged) {
+  const Result r = verify(planted + "layouts.py",
+                          "--kernel 'right_*' --kernel 'wrong_*' --property shared_inputs "
+                          "--property norm --property attention_scale --cases 2");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const std::string form : {"last_64_of_192", "packed_cache", "qkv", "sbhd", "hf", "meta"}) {
+    EXPECT_TRUE(contains(r.out, "PASS  right_" + form + " ")) << form << r.out;
+    EXPECT_FALSE(contains(r.out, "FAIL  right_" + form)) << form << r.out;
+    EXPECT_TRUE(contains(r.out, "FAIL  wrong_" + form + " ")) << form << r.out;
+  }
+}
+
 TEST_F(InPython, ARightKernelAgreesInEveryCase) {
   const Result r = verify(planted + "right.py",
                           "--kernel right_complex --property agreement --property history "
@@ -134,7 +147,7 @@ TEST_F(InPython, WhatCannotBeLoadedIsToldInALine) {
       {"no_kernels", "offers no kernel"},
       {"two_of_one_name", "line 9: a second kernel has the name rotate"},
       {"unknown_word", "line 4: TypeError: kernel() got an unexpected keyword argument 'dtype'"},
-      {"unknown_value", "layout='TBHD' is not one of BTHD, BHTD, THD"},
+      {"unknown_value", "layout='HTBD' is not one of BTHD, BHTD, TBHD, 1THD, THD"},
       {"unknown_parameter", "unknown parameter cosine"},
       {"no_pairing", "'pairing'"},
       {"bad_name", "name='Rotate It'"},
@@ -222,7 +235,7 @@ TEST_F(InPython, AProjectsOwnTestsMayAssert) {
 
 TEST(PythonGuide, ShowsTheVeryFiles) {
   const std::string text = slurp(source + "/docs/python-kernels.md");
-  for (const std::string name : {"numpy", "torch", "jax", "triton"})
+  for (const std::string name : {"numpy", "torch", "jax"})
     EXPECT_TRUE(contains(text, slurp(guide + name + "_rope.py"))) << name;
 }
 

@@ -1,6 +1,6 @@
 import ropewalk
 
 
-@ropewalk.kernel(pairing="half_split", layout="TBHD")
+@ropewalk.kernel(pairing="half_split", layout="HTBD")
 def rotate(x, cos, sin):
     return x
