@@ -279,5 +279,20 @@ TEST(Claims, UnlikeWorkIsNotCompared) {
   EXPECT_EQ(claims.groups[1].claims[0].interval.rounds, 0);
 }
 
+// Each board's is 10 and 30 ns. Control: where the bytes differ, each has its own.
+TEST(Ceilings, BoardsThatMoveTheSameBytesHaveOne) {
+  for (const std::int64_t bytes : {40960, 40964}) {
+    std::vector<TimingRow> rows = {row_of("ceiling_update", Role::ceiling, 0, {10, 10, 10}),
+                                   row_of("ceiling_update", Role::ceiling, 0, {30, 30, 30})};
+    rows[1].board = "half_split / f32 / in place / computed";
+    rows[1].bytes = bytes;
+    const Claims claims = claims_of(rows);
+    ASSERT_EQ(claims.groups.size(), 2u);
+    const double apart = bytes == rows[0].bytes ? 0 : 20;
+    EXPECT_NEAR(claims.groups[1].claims[0].ns_per_token - claims.groups[0].claims[0].ns_per_token,
+                apart, 1e-9);
+  }
+}
+
 }  // namespace
 }  // namespace ropewalk::report

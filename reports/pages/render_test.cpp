@@ -130,6 +130,30 @@ TEST(Boards, UnlikeWorkIsNeverInOneTable) {
   EXPECT_EQ(count(markdown_of(results), "| | kernel | ns/token |"), 3u);
 }
 
+// The ceiling and three kernels stand first, and what has no speed is not folded.
+TEST(Leaderboards, FoldAllButThree) {
+  Results results = sample_results();
+  const auto again = [](auto& rows) {
+    for (std::size_t i = 0, n = rows.size(); i < n; ++i)
+      if (rows[i].kernel == "dense") {
+        rows.push_back(rows[i]);
+        rows.back().kernel = "denser";
+      }
+  };
+  again(results.verdicts);
+  again(results.timings);
+  std::size_t folded = 0;
+  for (const Board& board : summarize(results).boards)
+    for (const Contest& contest : board.contests) {
+      const auto ranked = std::ranges::count_if(contest.entries, [](const BoardEntry& e) {
+        return e.has_speed && !e.row->is_reference();
+      });
+      folded += ranked > 4 ? static_cast<std::size_t>(ranked - 3) : 0;
+    }
+  EXPECT_GT(folded, 0u);
+  EXPECT_EQ(count(html_of(results), " folded\" data-row="), folded);
+}
+
 /// Rows that state a speed although they may not have one.
 std::vector<Results> broken_results() {
   std::vector<Results> all(5, small_results());

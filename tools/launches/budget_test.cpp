@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/numbers/ratio_interval.h"
+#include "tools/launches/kernels_to_time.h"
 
 namespace ropewalk::tools {
 namespace {
@@ -109,6 +110,18 @@ TEST(Budget, TheEffortOfOptions) {
   options.rounds = 12;
   EXPECT_EQ(effort_of(options).budget_s, 0) << "a fixed effort";
   EXPECT_EQ(effort_of(options).rounds, 12);
+}
+
+TEST(KernelsToTime, ReadableKernelsAreLeftToStandardUnlessNamed) {
+  BenchOptions options;
+  options.profile = properties::Profile::smoke;
+  harness::KernelFacts dense, plain;
+  dense.name = "dense";
+  plain.name = "plain";
+  EXPECT_NE(why_not_timed(options, dense), "");
+  EXPECT_EQ(why_not_timed(options, plain), "");
+  options.kernels = {"dense"};
+  EXPECT_EQ(why_not_timed(options, dense), "");
 }
 
 }  // namespace
