@@ -28,9 +28,11 @@ target_link_libraries(mpfr::mpfr INTERFACE ${MPFR_LIBRARY} ${GMP_LIBRARY})
 
 # The headers that nearly every file includes.
 add_library(ropewalk_precompiled_headers OBJECT ${PROJECT_BINARY_DIR}/empty.cpp)
+add_library(ropewalk_precompiled_cold OBJECT ${PROJECT_BINARY_DIR}/empty.cpp)
+target_compile_options(ropewalk_precompiled_cold PRIVATE -O1)
 add_executable(ropewalk_precompiled_tests ${PROJECT_BINARY_DIR}/empty.cpp)
 target_compile_options(ropewalk_precompiled_tests PRIVATE -O0)
-foreach(target ropewalk_precompiled_headers ropewalk_precompiled_tests)
+foreach(target ropewalk_precompiled_headers ropewalk_precompiled_cold ropewalk_precompiled_tests)
   target_link_libraries(${target} PRIVATE ropewalk_options fmt::fmt)
   target_precompile_headers(${target} PRIVATE ${ropewalk_common_headers})
 endforeach()

@@ -49,8 +49,7 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# Lists the .cpp files of some folders. `tests`: EXCLUDE or INCLUDE, which leaves nothing else. New
-# files are found at the next build.
+# Lists the .cpp files of some folders: EXCLUDE leaves out their tests, INCLUDE lists only these.
 function(ropewalk_sources out tests)
   set(found ${ARGN})
   if(found)
@@ -67,17 +66,20 @@ set(ropewalk_common_headers <algorithm> <cmath> <cstdint> <filesystem> <function
   <optional> <span> <sstream> <string> <string_view> <utility> <vector> <fmt/format.h>)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/empty.cpp CONTENT "int main() { return 0; }\n")
 
-# ropewalk_library(<name> ROOMS folders... COLD folders... [SOURCES ...] [PRIVATE libs...]
-#   [PUBLIC libs...]). COLD: neither timed nor where a run spends its time; made to compile fast.
+# ropewalk_library(<name> [COLD] ROOMS folders... [SOURCES ...] [PRIVATE libs...] [PUBLIC libs...])
+# COLD: neither timed nor where a run spends its time, so it is made to compile fast.
 function(ropewalk_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;COLD;SOURCES;PRIVATE;PUBLIC")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "ROOMS;SOURCES;PRIVATE;PUBLIC")
   ropewalk_sources(found EXCLUDE ${arg_ROOMS})
-  ropewalk_sources(cold EXCLUDE ${arg_COLD})
-  set_source_files_properties(${cold} PROPERTIES COMPILE_OPTIONS -O1)
-  add_library(${name} STATIC ${found} ${cold} ${arg_SOURCES})
+  add_library(${name} STATIC ${found} ${arg_SOURCES})
   target_link_libraries(${name}
     PUBLIC ropewalk_options ${arg_PUBLIC} PRIVATE fmt::fmt ${arg_PRIVATE})
-  target_precompile_headers(${name} REUSE_FROM ropewalk_precompiled_headers)
+  set(precompiled ropewalk_precompiled_headers)
+  if(arg_COLD)  # g++ 14 takes a precompiled header only at its own level
+    set(precompiled ropewalk_precompiled_cold)
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM ${precompiled})
 endfunction()
 
 # ropewalk_module(<name> source [macros...]): a plugin for tests.

@@ -82,6 +82,7 @@ struct KernelPlan {
 /// timed, or that is for another processor, supports nothing.
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload);
 
+/// A kernel that may be timed.
 struct Candidate {
   const rope_kernel* kernel = nullptr;
   std::string name, summary;
@@ -92,7 +93,7 @@ struct Candidate {
 inline bool is_on_device(const Candidate& timed) {
   return timed.kernel->memory == ROPE_CUDA;
 }
-/// The same for a timed kernel. A broken one is not asked, since the question may crash it. It is
+/// The same for a candidate. A broken one is not asked, since the question may crash it. It is
 /// shown on every workload.
 KernelPlan plan_of(const Candidate& timed, const Workload& workload);
 /// Why a kernel is not called on a workload, if it is not.

@@ -134,7 +134,8 @@ class Kernel:
         )
         for word in ("head_dims", "rotary_offset", "rotary_dim", "max_position"):
             value = getattr(self, word)
-            sizes = value if isinstance(value, tuple) else (value,)
+            may_differ = word in ("head_dims", "rotary_offset") and isinstance(value, tuple)
+            sizes = value if may_differ else (value,)
             fits = all(isinstance(n, int) and n >= 0 for n in sizes) or (word, value) == (
                 "rotary_dim", "head_dim"
             )
