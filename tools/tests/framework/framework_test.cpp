@@ -136,13 +136,16 @@ TEST(Frameworks, AreTimedAndTellWhatACallDoes) {
 }
 
 TEST(Frameworks, HideNothingBehindTheirThreads) {
-  const auto rows =
-      timed("--shape q=5,d=64,tokens=1009,in_place=no --kernel fw_later --kernel fw_ahead", "", 1);
+  const std::string words = "--shape q=5,d=64,tokens=1009,in_place=no --kernel fw_later --kernel ";
+  auto rows = timed(words + "fw_ahead", "", 1);
+  // On a busy machine its thread may not get to work in the pauses, and then it hides nothing.
+  for (int more = 0; more < 4 && rows.at("fw_ahead").outcome != "BROKEN"; ++more)
+    rows = timed(words + "fw_ahead", "", 1);
   const std::map<std::string, std::string> told = {{"fw_later", "changed after apply had returned"},
                                                    {"fw_ahead", "works between calls"}};
-  for (const auto& [kernel, words] : told) {
+  for (const auto& [kernel, reason] : told) {
     EXPECT_EQ(rows.at(kernel).outcome, "BROKEN");
-    EXPECT_TRUE(contains(rows.at(kernel).line, words)) << rows.at(kernel).line;
+    EXPECT_TRUE(contains(rows.at(kernel).line, reason)) << rows.at(kernel).line;
   }
 }
 
