@@ -84,7 +84,7 @@ std::string in_words(const std::exception& e) {
 
 void take_targets_of(VerbOptions& options) {
   const std::vector<std::string> beside{"plain", "avx2", "avx512"};
-  if (auto* verify = std::get_if<VerifyOptions>(&options)) take_targets(*verify);
+  if (auto* verify = std::get_if<VerifyOptions>(&options)) take_targets(*verify, {}, true);
   if (auto* bench = std::get_if<BenchOptions>(&options)) take_targets(*bench, beside);
   if (auto* run = std::get_if<RunOptions>(&options)) {
     take_targets(run->verify);

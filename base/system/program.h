@@ -1,7 +1,9 @@
 // Runs a program without a shell.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ropewalk {
@@ -16,5 +18,11 @@ struct ProgramOutput {
 /// MB of output. No failure of the program throws.
 ProgramOutput run_program(const std::vector<std::string>& arguments, const std::string& input,
                           std::chrono::milliseconds limit = std::chrono::seconds(10));
+
+/// The same with this process's environment, for a program that works for long. `on_line` gets each
+/// line of its output once it is there; what it throws ends the program and leaves this function.
+ProgramOutput run_program(const std::vector<std::string>& arguments,
+                          std::chrono::milliseconds limit,
+                          const std::function<void(const std::string&)>& on_line);
 
 }  // namespace ropewalk

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/text.h"
+#include "benchmarks/configs/frequency_difference.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "harness/cases/names.h"
 #include "reference/frequencies.h"
@@ -83,10 +84,11 @@ std::string shape_json(const Workload& w) {
   return fmt::format(
       R"("q_heads":{},"k_heads":{},"head_dim":{},"k_head_dim":{},"rotary_dim":{},"q_offset":{},)"
       R"("k_offset":{},"rope_theta":{},"pairing":"{}","scaling":"{}","scaling_values":[{}],)"
-      R"("attention_scale":{},"dtype":"{}","inv_freq":[{}])",
+      R"("attention_scale":{},"dtype":"{}","inv_freq":[{}],"f32_rounding":[{}])",
       q.heads, k.heads, q.head_dim, k.head_dim, w.rotary_dim, q.rotary_offset, k.rotary_offset,
       w.rope_theta, harness::word_of(w.pairing), w.scaling, fmt::join(w.scaling_values, ","),
-      harness::scale_of(w), data_type(w.dtype).word, fmt::join(inv_freq_of(w, false), ","));
+      harness::scale_of(w), data_type(w.dtype).word, fmt::join(inv_freq_of(w, false), ","),
+      fmt::join(f32_rounding(w), ","));
 }
 
 }  // namespace

@@ -14,5 +14,6 @@
 from .assertion import assert_rope
 from .command import get_include
 from .decorator import KernelError, kernel
+from .providers import provider
 
-__all__ = ["KernelError", "assert_rope", "get_include", "kernel"]
+__all__ = ["KernelError", "assert_rope", "get_include", "kernel", "provider"]

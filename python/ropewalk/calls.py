@@ -72,7 +72,7 @@ def _raw(state, tensors, positions):
             setattr(t, name, wrap(getattr(t, name), state.dtype))
         t.pass_in, t.pass_out = [wrap(a) for a in t.pass_in], [wrap(a) for a in t.pass_out]
         if t.cos is not None:
-            t.cos, t.sin = wrap(t.cos), wrap(t.sin)
+            t.cos, t.sin = (wrap(a, state.table_dtype) for a in (t.cos, t.sin))
     positions = None if positions is None else wrap(positions)
     return SimpleNamespace(tensors=tensors, positions=positions, state=state)
 
@@ -101,7 +101,7 @@ def _steps(state, tensors, positions):
             if position_ids is not None:
                 values["position_ids"] = wrap(position_ids if b is None else position_ids[b])
             for name, array in row.items():
-                values[name] = wrap(_table(kernel, array, b))
+                values[name] = wrap(_table(kernel, array, b), state.table_dtype)
             runs += _run_group(state, group, values, b)
     return steps + runs
 
@@ -204,10 +204,19 @@ def _rows(state, t, positions, steps):
             given = own
             steps.append(_gather(table, positions, own))
         if factor != 1.0:
-            steps.append(partial(np.multiply, given, own.dtype.type(factor), own))
+            narrow = own.dtype == NUMPY["bf16"]
+            times = _times_bf16 if narrow else np.multiply
+            one = np.float32 if narrow else own.dtype.type
+            steps.append(partial(times, given, one(factor), own))
             given = own
         rows.append(given)
     return _in_form(kernel.tables, state.pairing, *rows, steps)
+
+
+def _times_bf16(given, factor, own):
+    """The product of bf16 numbers, as their bits, rounded once."""
+    bits = ((given.astype("u4") << 16).view("f4") * factor).view("u4")
+    own[...] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("u2").view("i2")
 
 
 def _cache(t, positions, factors, steps):
@@ -249,7 +258,7 @@ def _in_form(form, pairing, cos, sin, steps):
     full = {}
     for name, row in (("cos", cos), ("sin", sin)):
         full[name] = np.empty((batch, tokens, 2 * half), row.dtype)
-        if pairing == "half_split":
+        if pairing == "half_split" or form == "twice":
             twice, row = full[name].reshape(batch, tokens, 2, half), row[:, :, None]
         else:
             twice, row = full[name].reshape(batch, tokens, half, 2), row[..., None]

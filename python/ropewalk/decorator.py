@@ -10,7 +10,8 @@ CHOICES = {
     "pairing": (*PAIRINGS, "both"),
     "arrays": ("numpy", "torch", "jax"),
     "layout": ("BTHD", "BHTD", "TBHD", "1THD", "THD", "TD"),
-    "tables": ("half", "full", "packed", "complex", "cache"),
+    "tables": ("half", "full", "twice", "packed", "complex", "cache"),
+    "tables_dtype": (None, "data"),
     "angles": ("table", "exact", "f32"),
     "inverse": (None, "argument", "autograd", "none"),
     "returns": (None, "new", "out", "in_place"),
@@ -29,7 +30,7 @@ class KernelError(Exception):
 
 # fmt: off
 def kernel(*, pairing, name=None, arrays="numpy", dtypes=("f32",), layout="BTHD", tables="half",
-           angles="table", inverse=None, returns=None, in_place=None, names=None, whole=False,
+           tables_dtype=None, angles="table", inverse=None, returns=None, in_place=None, names=None, whole=False,
            heads_axis=True, head_dims=None, rotary_dim=None, rotary_offset=None, max_position=None,
            theta=None, raw=False, compiles=False, interpreter=False, own_threads=False,
            thread_safe=True, bitwise_invariant=False, mixes_pairs=False, flushes_subnormals=False,
@@ -41,7 +42,8 @@ def kernel(*, pairing, name=None, arrays="numpy", dtypes=("f32",), layout="BTHD"
     x                     the rotated window of one tensor; the function runs once a tensor
     q, k                  those of two tensors, in one call; the function returns two arrays
     qkv                   [tokens, (q_heads + 2 k_heads) * head_dim], rotated where it lies
-    cos, sin              the rows of the tokens: [.., rotary_dim / 2], or rotary_dim if "full"
+    cos, sin              the rows of the tokens: [.., rotary_dim / 2], or rotary_dim if "full" (both
+                          elements of a pair have its value) or "twice" (the half row, and again)
     table                 the same as one array, "packed" (cos, then sin) or "complex";
                           "cache": all rows, [max_position, rotary_dim], to be read by position
     positions, inv_freq   [batch, tokens]; [rotary_dim / 2] for angles="exact" or "f32"
@@ -54,6 +56,7 @@ def kernel(*, pairing, name=None, arrays="numpy", dtypes=("f32",), layout="BTHD"
                 and TD, [tokens, heads * head_dim] and contiguous: one call a batch row
     names       parameters of other names: names={"xq": "q", "freqs_cis": "table"}
     whole       x is whole heads, of which the function rotates the window itself; so for TD, qkv
+    tables_dtype   "data": tables have the type of the data, and are judged as such
     heads_axis  False: cos and sin are [batch, tokens, n], as transformers hands them; for 1THD
                 [tokens, n]
     head_dims, rotary_dim, rotary_offset   the only sizes that the function takes; head_dims and
@@ -155,7 +158,7 @@ class Kernel:
         if self.own_angles:
             known.append("inv_freq")
         else:
-            known += ["cos", "sin"] if self.tables in ("half", "full") else ["table"]
+            known += ["cos", "sin"] if self.tables in ("half", "full", "twice") else ["table"]
         try:
             signature = inspect.signature(self.function)
         except (TypeError, ValueError):  # some functions of C have none

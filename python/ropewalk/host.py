@@ -88,8 +88,9 @@ def refusal(kernel, p):
         return "takes another data type"
     if any(d != tensors[0].in_dtype for t in tensors for d in (t.in_dtype, t.out_dtype)):
         return "all tensors must have one data type"
-    if not kernel.own_angles and c.DTYPES[p.table_dtype] != ("f64" if dtype == "f64" else "f32"):
-        return "the table must be f64 for f64 data, else f32"
+    wanted = dtype if dtype == "f64" or kernel.tables_dtype else "f32"
+    if not kernel.own_angles and c.DTYPES[p.table_dtype] != wanted:
+        return f"the table must be {wanted}"
     if (refused := sizes_refused(kernel, p, [t for t in tensors if t.rotate])) is not None:
         return refused
     if not kernel.raw and kernel.own_angles and "scale" not in kernel.parameters:
@@ -242,7 +243,8 @@ def kernels_of(path):
     """Imports a file and returns the kernels that it offers itself."""
     path = os.path.abspath(path)
     files.add(path)
-    sys.path.insert(0, os.path.dirname(path))
+    if os.path.dirname(path) != os.path.join(os.path.dirname(__file__), "libraries"):
+        sys.path.insert(0, os.path.dirname(path))
     spec = importlib.util.spec_from_file_location(f"ropewalk_plugin_{len(alive)}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

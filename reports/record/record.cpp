@@ -250,15 +250,18 @@ template std::string to_json_line(const CertificateRow&);
 template std::string to_json_line(const KernelRow&);
 template std::string to_json_line(const EndRow&);
 
-TimingRow timing_row_from(const std::string& json_line) {
+template <class Row>
+Row row_from(const std::string& json_line) {
   try {
     const json object = parse_object(json_line);
-    if (kind_of(object) != TimingRow::kind) throw FieldError{"is of another kind"};
-    return parse_row<TimingRow>(object);
+    if (kind_of(object) != Row::kind) throw FieldError{"is of another kind"};
+    return parse_row<Row>(object);
   } catch (const FieldError& error) {
     throw BadFile("a row from another process: " + error.what);
   }
 }
+template TimingRow row_from(const std::string&);
+template VerdictRow row_from(const std::string&);
 
 Results read_results(const std::filesystem::path& file) {
   ResultsReader reader;

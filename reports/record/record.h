@@ -71,6 +71,9 @@ struct VerdictRow {
   std::string coverage;     ///< "covered 100 % of 2-way interactions of what the kernel offers"
   std::string not_offered;  ///< what the kernel refuses and so was never judged, in words
   std::vector<std::string> not_met;  ///< interactions that it offers and no case met, in words
+  /// Of a failed provider of angles: wrong, edge (beyond the context, negative, after a cast),
+  /// precision (bits are lost) or contract (an f32 angle, as trained).
+  std::string severity;
 };
 
 /// The property name of a verdict on all properties at once, e.g. for a kernel that cannot run
@@ -272,7 +275,8 @@ class RecordWriter {
 };
 
 /// The reverse, for a row that another process of this command sent. Throws BadFile.
-TimingRow timing_row_from(const std::string& json_line);
+template <class Row>
+Row row_from(const std::string& json_line);
 
 /// Reads a results file. A last line without a newline is the mark of a kill and is dropped. Any
 /// other line that is not a row of this schema version throws BadFile with the line number. Never

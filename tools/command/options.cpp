@@ -63,6 +63,8 @@ void define(CLI::App& verb, ListOptions& o) {
   add_workload_options(verb, o, false);
   verb.add_flag("--features", o.features,
                 "show what each kernel offers in each pairing and data type");
+  verb.add_flag("--libraries", o.libraries,
+                "list the libraries that verify knows by name, and which are installed");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "leave out properties and workloads");
 }
@@ -102,6 +104,9 @@ void define(CLI::App& verb, VerifyOptions& o) {
                      "; with --exhaustive the type that is certified (default: f32; not f64)");
   add_json_option(verb, o.json);
   verb.add_flag("--all", o.all, all_help);
+  verb.add_flag("--strict", o.strict,
+                "of a library or of providers of angles: lost precision and matters of contract "
+                "count as failures too");
   verb.add_flag("--fail-fast", o.fail_fast, "end at the first failure")
       ->excludes(verb.get_option("--known-failures"));
   add_quiet_option(verb, o.quiet, quiet_help);

@@ -29,6 +29,7 @@ struct KernelChoice {
   std::vector<std::string> kernels;  ///< globs of kernel names
   std::vector<std::string> plugins;  ///< paths of shared libraries
   std::vector<std::string> targets;  ///< FILE, FILE::GLOB or GLOB, until take_targets()
+  std::vector<std::string> provided;  ///< those of verify that offer providers of angles
   std::string cpu_features = "all";
   bool no_cuda = false;         ///< without the CUDA plugin that lies beside the command
   bool baselines = false;       ///< with the baselines that lie beside it
@@ -56,7 +57,7 @@ struct JudgingOptions : RunIdentity, KernelChoice {
 };
 
 struct ListOptions : KernelChoice, WorkloadChoice {
-  bool features = false, json = false, quiet = false;
+  bool libraries = false, features = false, json = false, quiet = false;
 };
 
 struct ConfigOptions : WorkloadChoice {  ///< its `configs` are what the verb shows
@@ -71,6 +72,7 @@ struct VerifyOptions : JudgingOptions, WorkloadChoice {
   std::string out;                   ///< a folder; if empty, no results file is written
   bool json = false, quiet = false;
   bool all = false;          ///< prints every failure as a block
+  bool strict = false;       ///< failures of every severity count
   bool fail_fast = false;    ///< ends at the first failure
   bool part_of_run = false;  ///< set by the verb run: the workloads hold nothing to their shape
   bool exhaustive = false;   ///< only an exhaustive run uses the fields below

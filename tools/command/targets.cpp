@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/glob.h"
+#include "base/text_file.h"
 #include "harness/process/given_plugin.h"
 #include "harness/worker/own_workers.h"
 #include "tools/command/session.h"
@@ -12,16 +13,6 @@
 namespace ropewalk::tools {
 using namespace harness;
 namespace {
-
-struct FileTarget {
-  std::string file, kernel;  // a glob; empty: all
-};
-
-FileTarget parts_of(const std::string& target) {
-  const std::size_t at = target.rfind("::");
-  if (at == std::string::npos) return {target, ""};
-  return {target.substr(0, at), target.substr(at + 2)};
-}
 
 void refuse_source(const std::string& file) {
   for (const auto& [suffix, compiler] :
@@ -37,29 +28,63 @@ void refuse_source(const std::string& file) {
 
 }  // namespace
 
+TargetParts parts_of(const std::string& target) {
+  const std::size_t at = target.rfind("::");
+  if (at == std::string::npos) return {target, ""};
+  return {target.substr(0, at), target.substr(at + 2)};
+}
+
+std::string library_file(const std::string& name) {
+  for (const char* folder : {"python/ropewalk/libraries/", "libraries/"})  // of a wheel
+    if (const std::string file = file_beside_command(folder + name + ".py"); !file.empty())
+      return file;
+  return {};
+}
+
+bool has_providers(const std::string& target) {
+  const std::string file = parts_of(target).file;
+  if (is_file_target(target))
+    return file.ends_with(".py") && std::filesystem::exists(file) &&
+           read_text_file(file).find("ropewalk.provider(") != std::string::npos;
+  return file.starts_with('_') ? false : !library_file(file).empty();
+}
+
+std::string plugin_of(const std::string& target) {
+  const std::string file = parts_of(target).file;
+  return is_file_target(target) ? file : library_file(file);
+}
+
 bool is_file_target(const std::string& target) {
   return parts_of(target).file.find_first_of("/.") != std::string::npos;
 }
 
-void take_targets(KernelChoice& choice, const std::vector<std::string>& beside) {
+void take_targets(KernelChoice& choice, const std::vector<std::string>& beside, bool provides) {
   if (choice.targets.empty()) return;
-  std::vector<FileTarget> files;
+  std::vector<TargetParts> files;
   for (const std::string& target : choice.targets) {
-    if (!is_file_target(target)) {
+    const bool has = has_providers(target);
+    if (has && provides) {
+      choice.provided.push_back(target);
+      continue;
+    }
+    if (!has && !is_file_target(target)) {
       choice.kernels.push_back(target);
       continue;
     }
     files.push_back(parts_of(target));
+    if (has) files.back().file = plugin_of(target);
     const std::string& file = files.back().file;
     refuse_source(file);
     if (std::count(choice.plugins.begin(), choice.plugins.end(), file) == 0)
       choice.plugins.push_back(file);
   }
+  choice.targets.clear();
+  if (choice.kernels.empty() && files.empty()) return;  // all of them have providers
   if (choice.kernels.empty()) choice.no_cuda = true, choice.baselines = false;  // nothing of theirs
   Progress progress(false);
   if (!files.empty()) progress.show("loads " + files.front().file);
   const std::vector<KernelFacts> kernels = kernels_by_plugin(worker_options(choice)).kernels;
-  for (const FileTarget& target : files) {
+  for (const TargetParts& target : files) {
     std::vector<std::string> all, chosen;
     for (const KernelFacts& k : kernels)
       if (k.plugin == target.file) {
@@ -77,7 +102,6 @@ void take_targets(KernelChoice& choice, const std::vector<std::string>& beside) 
   for (const std::string& name : beside)
     for (const KernelFacts& k : kernels)
       if (k.name == name) choice.kernels.push_back(name);
-  choice.targets.clear();
 }
 
 }  // namespace ropewalk::tools

@@ -27,7 +27,7 @@ std::string unknown_name(const TimingRow& row, const BoardRequest& request) {
   return {};
 }
 
-/// Beyond what timing_row_from() asks of each number.
+/// Beyond what row_from() asks of each number.
 bool has_possible_times(const TimingRow& row) {
   const auto is_above_0 = [](auto number) { return number > 0; };
   return (row.outcome == Outcome::measured) != row.ns_per_token.empty() &&
@@ -38,7 +38,7 @@ bool has_possible_times(const TimingRow& row) {
 }  // namespace
 
 TimingRow board_row_from(const std::string& json, const BoardRequest& request) {
-  TimingRow row = timing_row_from(json);
+  TimingRow row = row_from<TimingRow>(json);
   if (const std::string name = unknown_name(row, request); !name.empty())
     throw BadFile("the board has no " + name);
   if (!has_possible_times(row)) throw BadFile("a number of it cannot be measured");

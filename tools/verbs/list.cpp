@@ -12,6 +12,7 @@
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
+#include "tools/verbs/providers.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -120,6 +121,7 @@ void print_workloads(const WorkloadChoice& choice) {
 }
 
 int run(const ListOptions& options) {
+  if (options.libraries) return list_libraries();
   const auto workloads = all_workloads(options);
   const PluginKernels found = kernels_by_plugin(worker_options(options));
   require_kernels(found.kernels, options);

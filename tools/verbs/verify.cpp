@@ -15,6 +15,7 @@
 #include "tools/command/workload_choice.h"
 #include "tools/suite/ledger.h"
 #include "tools/verbs/failure_text.h"
+#include "tools/verbs/providers.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -248,6 +249,11 @@ int verify_and_print(const VerifyOptions& options,
 }
 
 int run(const VerifyOptions& options) {
+  if (!options.provided.empty()) {
+    if (options.provided.size() > 1 || !options.kernels.empty())
+      throw UsageError(options.provided.front() + " has a screen of its own: verify it alone");
+    return verify_provided(options, options.provided.front());
+  }
   if (options.exhaustive) return run_exhaustive(options);
   Recorder recorder(options, options.out);
   std::vector<VerdictRow> rows;

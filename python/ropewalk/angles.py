@@ -1,0 +1,185 @@
+"""What a provider's angles are held to, and the bounds.
+
+Truth is two-staged, so that no tolerance is guessed. inv_freq is held to the rule of the config, as
+`ropewalk config` computes it, within the roundings of f32 (its `f32_rounding`). cos and sin are then
+held to the provider's own inv_freq. With u = 2^-24: an f32 cos and sin of one angle are together off
+by at most 2 u, a factor on them adds 2 u (its own rounding, and that of the product), and a narrower
+type the half-ulps of both values. f64 gives the truth, off by |angle| 2^-51.
+"""
+
+import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .providers import answer, numpy_of, rotations
+
+UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
+DIGITS = {"f32": 24, "f16": 11, "bf16": 8}
+LEAST = {"f32": -125, "f16": -13, "bf16": -125}  # exponents of the smallest normal numbers
+MOST = 1 << 20  # positions that are judged
+
+
+class Skipped(Exception):
+    """A law that says nothing of this provider, and why."""
+
+
+@dataclass
+class Finding:
+    """`margin` is error over bound; above 1 the law fails. severity: wrong, edge, precision or
+    contract."""
+
+    margin: float = 0.0
+    bound: float = 0.0
+    where: str = ""
+    reason: str = ""
+    severity: str = "wrong"
+    compared: int = 0
+    position: int = None
+    cause: str = ""
+
+    @property
+    def holds(self):
+        return self.margin <= 1
+
+
+class Subject:
+    """A provider, what is true of it, and the position that a replay asks for."""
+
+    def __init__(self, provider, position=None):
+        self.provider, self.position = provider, position
+        self.answer = provider.truth()
+        self.pairs, self.context = self.answer["rotary_dim"] // 2, provider.context
+        self.original = min(self.answer["original_positions"] or self.context, self.context)
+
+    def fresh(self, config=None):
+        return self.provider.make(copy.deepcopy(config or self.provider.config))
+
+    def turn(self, rotary, positions, dtype="f32"):
+        """cos + i sin, [batch, tokens, pairs]."""
+        positions = np.atleast_2d(np.asarray(positions, "i8"))
+        return rotations(rotary(positions, dtype), *positions.shape, self.pairs)
+
+    def inside(self):
+        """Positions of the context: 0, 1, and both sides of each power of two; and its end."""
+        return self.asked(edges(min(self.context, MOST)))
+
+    def asked(self, positions):
+        return [self.position] if self.position is not None else positions
+
+
+def edges(end):
+    powers = [1 << k for k in range(21)]
+    around = {0, 1, end - 1, *powers, *(p - 1 for p in powers)}
+    return sorted(p for p in around if 0 <= p < end)
+
+
+def own_frequencies(rotary):
+    given = getattr(rotary, "inv_freq", None)
+    return None if given is None else numpy_of(given).ravel()
+
+
+def frequencies_hold(subject, rotary, truth, tokens):
+    """Stage (a): inv_freq against the rule."""
+    given, true = own_frequencies(rotary), np.array(truth["inv_freq"])
+    if given is None:
+        raise Skipped("it has no attribute inv_freq; cos and sin are held to the rule's")
+    if given.shape != true.shape:
+        return Finding(np.inf, reason=f"it has {given.size} frequencies, not {true.size}")
+    allowed = true * np.array(truth["f32_rounding"])
+    if subject.provider.angles == "exact":
+        allowed = allowed * 2.0**-29  # computed in f64
+    error = np.abs(given - true)
+    margins = np.where(error == 0, 0.0, error / np.maximum(allowed, 1e-300))
+    i = worst_of(margins)
+    found = Finding(float(margins[i]), float(allowed[i]), f"pair {i}: {given[i]:.9g}, not "
+                    f"{true[i]:.9g}", "inv_freq is not that of the rule", compared=given.size)
+    if found.holds:
+        return found
+    off = angle_error(given, true, tokens)
+    found.reason += f"; at position {tokens - 1} cos and sin are off by {off:.1e}"
+    # Each is the true one, rounded to fewer bits.
+    if np.all(error <= true * UNIT["bf16"]):
+        found.severity = "wrong" if off > UNIT[truth["dtype"]] else "precision"
+        found.reason = found.reason.replace("is not that of the rule", "has lost bits")
+    else:
+        said = answer(subject.provider.config, subject.provider.layer, subject.provider.pairing,
+                      numbers=given.tolist())
+        found.cause = said.get("account", "")
+    return found
+
+
+def angle_error(given, true, tokens):
+    """The largest |e^(i a) - e^(i b)| at the last of so many positions."""
+    return float(np.max(np.abs(2 * np.sin((given - true) * (tokens - 1) / 2))))
+
+
+def worst_of(margins):
+    """The place of the largest; NaN is the largest of all."""
+    return int(np.argmax(np.where(np.isnan(margins), np.inf, margins)))
+
+
+def half_ulp(value, dtype):
+    exponent = np.maximum(np.frexp(np.abs(value))[1], LEAST[dtype])
+    return 2.0 ** (exponent - DIGITS[dtype] - 1.0)
+
+
+def expected(subject, rotary, positions, truth):
+    """(scale e^(i angle), what f32 may add to it) by the provider's own inv_freq."""
+    positions = np.atleast_2d(np.asarray(positions, "i8")).astype("f8")[..., None]
+    freq, slack = own_frequencies(rotary), 0.0
+    rounds = subject.provider.angles == "f32"
+    if freq is None or freq.size != subject.pairs:
+        freq = np.array(truth["inv_freq"])
+        slack = np.abs(positions * freq) * np.array(truth["f32_rounding"])
+        slack = slack + np.abs(positions * freq) * UNIT["f32"] if rounds else slack * 2.0**-29
+    angle = positions * freq
+    if rounds:
+        angle = (positions.astype("f4") * freq.astype("f4")).astype("f8")
+    scale = truth["attention_scale"]
+    unit = UNIT["f32"] * (2 if scale == 1 else 4)
+    return scale * np.exp(1j * angle), scale * (unit + slack + np.abs(angle) * 2.0**-51)
+
+
+def bound_of(exact, room, dtype):
+    if dtype == "f32":
+        return room
+    return room + np.hypot(half_ulp(np.abs(exact.real) + room, dtype),
+                           half_ulp(np.abs(exact.imag) + room, dtype))
+
+
+def turns_hold(subject, rotary, positions, truth, dtype="f32"):
+    """Stage (b): cos and sin against the provider's own inv_freq."""
+    found = subject.turn(rotary, positions, dtype)
+    exact, room = expected(subject, rotary, positions, truth)
+    return compared(found, exact, bound_of(exact, room, dtype), positions,
+                    f"cos and sin in {dtype} are not those of position times inv_freq")
+
+
+def compared(found, exact, bound, positions, reason):
+    margins = np.abs(found - exact) / bound
+    place = np.unravel_index(worst_of(margins), margins.shape)
+    position = int(np.broadcast_to(np.atleast_2d(positions)[..., None], margins.shape)[place])
+    margin = float(margins[place])
+    gain, phase = np.abs(found[place]) / max(np.abs(exact[place]), 1e-300), 0.0
+    if np.isfinite(gain) and gain > 0:
+        phase = float(np.angle(found[place] / exact[place]))
+    where = f"position {position}, pair {place[-1]}: cos {found[place].real:.9g}, sin "
+    where += f"{found[place].imag:.9g}, not {exact[place].real:.9g}, {exact[place].imag:.9g}"
+    reason += f" (gain {gain:.6g}, phase {phase:+.3g} rad)"
+    return Finding(np.inf if np.isnan(margin) else margin, float(bound[place]), where, reason,
+                   compared=int(margins.size), position=position)
+
+
+def equal(subject, found, wanted, positions, rotary, reason):
+    """Two results of one provider for the same positions: equal, or as near as two right ones."""
+    exact, room = expected(subject, rotary, positions, subject.answer)
+    return compared(found, wanted, 2 * np.broadcast_to(room, found.shape), positions, reason)
+
+
+def worse(findings):
+    return max(findings, key=lambda f: np.inf if np.isnan(f.margin) else f.margin)
+
+
+def at_edge(found):
+    return found if found.holds else replace(found, severity="edge")

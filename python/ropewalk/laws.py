@@ -1,0 +1,264 @@
+"""The laws of providers of angles. Each returns a Finding or raises Skipped."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from .angles import (
+    MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, compared, edges, equal, expected,
+    frequencies_hold, own_frequencies, turns_hold, worse, worst_of,
+)
+from .providers import numpy_of
+
+laws = {}  # name -> (claim, function)
+REFUSALS = IndexError, ValueError, RuntimeError, AssertionError, KeyError
+
+
+def law(claim):
+    def add(function):
+        laws[function.__name__] = claim, function
+        return function
+
+    return add
+
+
+def or_refused(call):
+    """What a provider does where it need not go: it may refuse."""
+    try:
+        return call()
+    except REFUSALS as error:
+        raise Skipped(f"refuses them: {type(error).__name__}: {str(error)[:80]}") from None
+
+
+@law("each inv_freq is that of the config's rule, within the roundings of f32")
+def inv_freq(s):
+    return frequencies_hold(s, s.fresh(), s.answer, s.context)
+
+
+@law("the pairs that the rule turns turn, and no others")
+def pairs(s):
+    rotary, freq, end = s.fresh(), np.array(s.answer["inv_freq"]), s.original - 1
+    scale, margins = s.answer["attention_scale"], np.zeros(s.pairs)
+    positions = [min(end, int(np.ceil(1 / f))) if f else end for f in freq]
+    found = s.turn(rotary, positions)[0]
+    for i, (f, p) in enumerate(zip(freq, positions)):
+        moved, should = abs(found[i, i] - scale), abs(np.exp(1j * f * p) - 1) * scale
+        if f == 0:
+            margins[i] = moved / (4 * UNIT["f32"] * scale)
+        elif should > 1e-4:
+            margins[i] = 0.0 if moved > should / 2 else np.inf
+    i = worst_of(margins)
+    does = "turns, and the rule leaves it" if freq[i] == 0 else "does not turn"
+    return Finding(float(margins[i]), reason=f"pair {i} {does}", where=f"pair {i}, position "
+                   f"{positions[i]}", compared=s.pairs, position=positions[i])
+
+
+@law("cos and sin of the declared context are those of position times its own inv_freq")
+def tables(s):
+    return worse(turns_hold(s, s.fresh(), s.inside(), s.answer, d) for d in s.provider.dtypes)
+
+
+@law("so are those beyond the context, up to position 2^20, by the rule for that length")
+def beyond_context(s):
+    if s.context >= MOST:
+        raise Skipped("the context goes farther")
+    positions = s.asked([p for p in edges(MOST + 1) if p >= s.context])
+    return at_edge(or_refused(lambda: with_length(s, positions, positions[-1] + 1)))
+
+
+def with_length(s, positions, tokens):
+    """Both stages for a sequence of so many tokens."""
+    rotary, truth = s.fresh(), s.provider.truth(tokens=tokens)
+    found = turns_hold(s, rotary, positions, truth)
+    if own_frequencies(rotary) is None:
+        return found
+    return worse((frequencies_hold(s, rotary, truth, tokens), found))
+
+
+@law("at negative positions the sine turns its sign")
+def negative_positions(s):
+    positions = s.asked([-1, -2, -100, -1023])
+    return at_edge(or_refused(lambda: turns_hold(s, s.fresh(), positions, s.answer)))
+
+
+@law("one token below, at and above the original context the rule for that length holds")
+def context_edges(s):
+    original, out = s.original, []
+    for tokens in (original - 1, original, original + 1):
+        whole = tokens <= 4097  # some take the length from the shape
+        positions = np.arange(tokens) if whole else [p for p in edges(tokens) if p]
+        found = with_length(s, positions, tokens) if tokens <= s.context else at_edge(
+            or_refused(lambda: with_length(s, positions, tokens)))
+        found.where += f", of {tokens} tokens; the original context has {original}"
+        out.append(found)
+    return worse(out)
+
+
+@law("a batch row gets the angles of its own positions")
+def batch_rows(s):
+    rows = [[0, 1, 2, 3, 7], [5, 11, 3, 0, 1]]
+    rotary = s.fresh()
+    both = s.turn(rotary, rows)
+    alone = np.concatenate([s.turn(rotary, row) for row in rows])
+    return equal(s, both, alone, rows, rotary, "a row beside another differs from it alone")
+
+
+@law("decoding token by token gives the angles of a whole prompt")
+def decode(s):
+    positions, rotary = list(range(17)), s.fresh()
+    whole = s.turn(rotary, positions)
+    single = np.concatenate([s.turn(rotary, [p]) for p in positions], axis=1)
+    return equal(s, single, whole, positions, rotary, "a token alone differs from it in a prompt")
+
+
+@law("a short call after a long one gives the same angles as without it")
+def shorter_after_longer(s):
+    original = min(s.original, MOST // 2)
+    short, rotary, new = [0, 1, 5, min(original, 64) - 1], s.fresh(), s.fresh()
+    for last in (2 * original - 1, s.context - 1):
+        try:
+            s.turn(rotary, [0, 1, last])
+            break
+        except REFUSALS:
+            continue
+    return equal(s, s.turn(rotary, short), s.turn(new, short), short, new,
+                 f"a call after one of {last + 1} tokens differs from the first call")
+
+
+@law("another config has its own angles, and the first keeps its")
+def second_config(s):
+    other = with_other_base(s.provider.config)
+    if other == s.provider.config:
+        raise Skipped("its config names no base of the frequencies")
+    positions, truth = [0, 1, 5, 63], s.provider.truth(other)
+    first = s.fresh()
+    before, second = s.turn(first, positions), s.fresh(other)
+    found = turns_hold(s, second, positions, truth)
+    if own_frequencies(second) is not None:
+        found = worse((frequencies_hold(s, second, truth, s.context), found))
+    if not found.holds:
+        return replace(found, reason=f"of a second config, {found.reason}", cause="")
+    return worse([found] + [equal(s, s.turn(r, positions), before, positions, first, "the first "
+                                  "config has other angles after a second one was built")
+                            for r in (first, s.fresh())])
+
+
+def with_other_base(config):
+    keys = "rope_theta", "rotary_emb_base", "rope_local_base_freq", "rope_base"
+    return {k: with_other_base(v) if isinstance(v, dict) else
+            v * 7.0 if k in keys and isinstance(v, (int, float)) else v for k, v in config.items()}
+
+
+@law("a call in another data type changes nothing of the next")
+def second_dtype(s):
+    others = [d for d in s.provider.dtypes if d != "f32"]
+    if not others or "f32" not in s.provider.dtypes:
+        raise Skipped("it is offered in one data type")
+    positions, rotary = [0, 1, 5, 63, min(s.context, MOST) - 1], s.fresh()
+    before, found = s.turn(rotary, positions), []
+    for dtype in others:
+        found.append(turns_hold(s, rotary, positions, s.answer, dtype))
+        found.append(equal(s, s.turn(rotary, positions), before, positions, rotary,
+                           f"f32 after {dtype} differs from f32 before it"))
+    return worse(found)
+
+
+@law("a cast of the module to bf16 loses nothing of the angles")
+def cast(s):
+    rotary, new = s.fresh(), s.fresh()
+    if not hasattr(rotary, "cast") or own_frequencies(new) is None:
+        raise Skipped("it has no cast, or no inv_freq")
+    rotary.cast("bf16")
+    after, before = own_frequencies(rotary), own_frequencies(new)
+    if np.array_equal(after, before):
+        return Finding(compared=after.size)
+    found = after_cast(s, rotary, new)
+    i = worst_of(np.abs(after - before) / np.maximum(before, 1e-300))
+    if found.holds:
+        found = replace(found, margin=2.0, severity="precision")
+    lost = angle_error(after, before, s.original)
+    reason = f"inv_freq of pair {i} is {after[i]:.9g}, and was {before[i]:.9g}; at position "
+    return replace(found, reason=reason + f"{s.original - 1} cos and sin are off by {lost:.1e}")
+
+
+def after_cast(s, rotary, new):
+    positions = edges(s.original)
+    found = s.turn(rotary, positions, "bf16")
+    exact, room = expected(s, new, positions, s.answer)
+    return at_edge(compared(found, exact, bound_of(exact, room, "bf16"), positions, ""))
+
+
+@law("a rotary that is built again gives the same bits")
+def rebuilt(s):
+    positions = s.inside()
+    one, other = s.fresh(), s.fresh()
+    a, b = s.turn(one, positions), s.turn(other, positions)
+    found = equal(s, a, b, positions, one, "built again, it gives other bits")
+    if found.holds and not np.array_equal(a, b):
+        return replace(found, margin=2.0, severity="precision")
+    return found
+
+
+@law("cos and sin are those of the real product, without the rounding of an f32 angle")
+def exact_angles(s):
+    if s.provider.angles == "exact":
+        raise Skipped("tables judges that")
+    positions = s.inside()
+    freq = np.array(s.provider.truth(tokens=positions[-1] + 1)["inv_freq"])
+    scale = s.answer["attention_scale"]
+    exact = scale * np.exp(1j * np.atleast_2d(positions)[..., None] * freq)
+    bound = np.full(exact.shape, 4 * UNIT["f32"] * scale)
+    found = compared(s.turn(s.fresh(), positions), exact, bound, positions, "")
+    off = found.margin * found.bound
+    reason = f"an f32 angle, as trained: at position {found.position} off by {off:.1e}"
+    return replace(found, severity="contract", reason=reason)
+
+
+@law("q and k are turned by these angles, in the pairs of the model's weights")
+def rotation(s):
+    if not hasattr(s.fresh(), "rotate"):
+        raise Skipped("it offers no rotate")
+    positions = s.asked(sorted({0, 1, 2, 17, min(s.context, MOST) - 1}))
+    return worse(rotation_in(s, positions, dtype) for dtype in s.provider.dtypes)
+
+
+def in_pairs(x, pairing):
+    half = x.shape[-1] // 2
+    a, b = (x[..., :half], x[..., half:]) if pairing == "half_split" else (x[..., ::2], x[..., 1::2])
+    return a + 1j * b
+
+
+def rotation_in(s, positions, dtype):
+    """A product of a pair in a type of u is off by sqrt(5) u, and by what its cos and sin are."""
+    draw, rotary = np.random.default_rng(20210420), s.fresh()
+    shape = len(positions), 3, 2 * s.pairs
+    q, k = (draw.integers(-127, 128, shape) / 64.0 for _ in "qk")  # exact in bf16
+    out = [numpy_of(a) for a in rotary.rotate(q, k, np.array(positions, "i8"), dtype)]
+    exact, room = expected(s, rotary, positions, s.answer)
+    exact, room = exact[0][:, None], bound_of(exact, room, dtype)[0][:, None]
+    ways = [(s.answer["pairing"],) * 2 + (1, "")]
+    for a in ("half_split", "interleaved"):
+        for b in ("half_split", "interleaved"):
+            for sign in (1, -1):
+                what = f"it turns {a} pairs" if a == b else f"it turns {a} pairs, written as {b}"
+                ways.append((a, b, sign, what + (" backwards" if sign < 0 else "")))
+    first = None
+    for taken, written, sign, what in ways:
+        found = []
+        for name, x, y in (("q", q, out[0]), ("k", k, out[1])):
+            if y.shape != x.shape:
+                return Finding(np.inf, reason=f"{name} of {x.shape} comes back as {y.shape}")
+            z, w = in_pairs(x, taken), in_pairs(y, written)
+            turn = exact if sign > 0 else exact.conj()
+            size = np.abs(z) * ((1 + 5**0.5 * UNIT[dtype]) * (np.abs(exact) + room) - np.abs(exact))
+            found.append(compared(w, z * turn, np.maximum(size, 1e-30),
+                                  np.broadcast_to(np.array(positions)[:, None], z.shape[:2]),
+                                  f"{name} in {dtype} is not turned by its angle"))
+        first = first or worse(found)
+        if first.holds:
+            return first
+        if what and worse(found).holds:
+            # Q and K in one other order of elements have the same products.
+            kind = "contract" if taken == s.answer["pairing"] and sign > 0 else "wrong"
+            return replace(first, cause=what, severity=kind)
+    return first

@@ -1,0 +1,146 @@
+"""Providers of angles: what makes inv_freq, cos and sin of a model's config, declared for judging."""
+
+import json
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from . import command
+from .decorator import PAIRINGS, KernelError, _require
+
+DTYPES = ("f32", "f16", "bf16")  # of cos and sin
+offered = []  # every provider of this process, in order
+answers = {}  # what `ropewalk config` said, by its words
+
+
+# fmt: off
+def provider(config, *, angles="f32", name=None, layer=None, pairing=None, dtypes=("f32",),
+             context=None):
+    # fmt: on
+    """Offers a function as a provider of angles and returns it unchanged.
+
+    The function gets a config as a dictionary and returns a rotary: an object that is called with
+    positions, [batch, tokens] in int64, and a data type ("f32"), and returns cos and sin
+    [batch, tokens, n] (n is rotary_dim / 2, or rotary_dim with each value twice), or one complex
+    array. It may have
+    inv_freq                  the frequencies that it uses, [rotary_dim / 2]
+    cast(dtype)               changes the type of the module, as model.to(torch.bfloat16) does
+    rotate(q, k, positions, dtype)   q and k, [tokens, heads, rotary_dim], as the model's attention
+                              rotates them with these angles
+
+    config      a config.json of Hugging Face's, or its fields: which rule is right follows from it
+    angles      "f32": the product of position and inv_freq is rounded to f32, as most models were
+                trained; "exact": cos and sin are those of the real product
+    layer       of a model whose layers rotate differently
+    pairing     if the config's model_type is not known
+    dtypes      "f32", "f16", "bf16": the types of cos and sin that it is asked for
+    context     positions that the model declares; by default max_position_embeddings
+    """
+    words = dict(locals())
+    frame = sys._getframe(1)
+
+    def offer(make):
+        offered.append(Provider(make, frame.f_globals.get("__name__"), **words))
+        return make
+
+    return offer
+
+
+class Provider:
+    """A function that makes rotaries, and the words that declare it."""
+
+    def __init__(self, make, module, config, angles, name, layer, pairing, dtypes, context):
+        self.make, self.module, self.angles, self.layer = make, module, angles, layer
+        self.pairing, self.dtypes = pairing, dtypes
+        self.name = name or getattr(make, "__name__", "")
+        _require(callable(make), f"{make!r} is not a function")
+        _require(angles in ("f32", "exact"), f"angles={angles!r} is not one of f32, exact")
+        _require(pairing in (None, *PAIRINGS), f"pairing={pairing!r} is not one of {PAIRINGS}")
+        _require(dtypes and set(dtypes) <= set(DTYPES), f"dtypes={dtypes!r}: known are {DTYPES}")
+        if isinstance(config, str):
+            with open(config, encoding="utf-8") as file:
+                config = json.load(file)
+        _require(isinstance(config, dict), f"config={config!r} is neither a file nor its fields")
+        self.config = config
+        self.context = context or declared_context(config)
+
+    def truth(self, config=None, tokens=None):
+        """What the config comes to, as `ropewalk config` reads it, for sequences of `tokens`."""
+        return answer(config or self.config, self.layer, self.pairing, tokens)
+
+
+def declared_context(config):
+    """The positions that a config declares; 4096 if it does not."""
+    parts = [config, *(v for v in config.values() if isinstance(v, dict))]
+    keys = "max_position_embeddings", "n_positions", "max_sequence_length", "seq_length"
+    found = [p[k] for p in parts for k in keys if isinstance(p.get(k), int) and p[k] > 1]
+    return found[0] if found else 4096
+
+
+def answer(config, layer=None, pairing=None, tokens=None, numbers=None):
+    """The object that `ropewalk config --json` prints; with inv_freq `numbers`, the comparison
+    with them. Raises KernelError with its reason."""
+    words = ["--layer", layer] if layer else []
+    words += ["--pairing", pairing] if pairing else []
+    words += ["--context", str(tokens)] if tokens else []
+    text = json.dumps(config, default=str)
+    key = (text, *words, str(numbers))
+    if key not in answers:
+        with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
+            name = f"{config.get('model_type') or 'model'}.json"
+            for file, content in ((name, text), ("inv_freq", str(numbers))):
+                with open(f"{folder}/{file}", "w", encoding="utf-8") as out:
+                    out.write(content)
+            words += ["--inv-freq", "inv_freq"] if numbers is not None else []
+            done = subprocess.run([command.find(), "config", name, "--json", *words], cwd=folder,
+                                  capture_output=True, text=True)
+        said = done.stdout.splitlines()
+        wrong = done.stderr.strip().removeprefix("ropewalk: ")
+        answers[key] = json.loads(said[-1]) if said else KernelError(wrong)
+    if isinstance(answers[key], KernelError):
+        raise answers[key]
+    return answers[key]
+
+
+def numpy_of(array):
+    """An array of any library as NumPy's, in f64 or complex."""
+    if hasattr(array, "detach"):  # torch; NumPy has no bf16
+        array = array.detach().cpu()
+        array = (array.to(dtype=_wide(array))).numpy()
+    array = np.asarray(array)
+    return array.astype("c16" if np.iscomplexobj(array) else "f8")
+
+
+def _wide(tensor):
+    torch = sys.modules["torch"]
+    return torch.complex128 if tensor.is_complex() else torch.float64
+
+
+def rotations(returned, batch, tokens, pairs):
+    """cos + i sin, [batch, tokens, pairs], of what a rotary returned. Raises KernelError."""
+    if isinstance(returned, (tuple, list)) and len(returned) == 2:
+        cos, sin = (numpy_of(a) for a in returned)
+    else:
+        both = numpy_of(returned)
+        _require(np.iscomplexobj(both), f"returned {type(returned).__name__}, not cos and sin")
+        cos, sin = both.real, both.imag
+    made = [_half(a, pairs, what) for a, what in ((cos, "cos"), (sin, "sin"))]
+    for a, what in zip(made, ("cos", "sin")):
+        wanted = batch, tokens, pairs
+        fits = a.ndim <= 3 and wanted[3 - a.ndim :] == a.shape and (batch == 1 or a.ndim == 3)
+        _require(fits, f"{what} has the shape {a.shape}, not {wanted}")
+    return np.array(made[0] + 1j * made[1]).reshape(batch, tokens, pairs)
+
+
+def _half(array, pairs, what):
+    """One value a pair; a rotary may give each twice."""
+    width = array.shape[-1] if array.ndim else 0
+    if width == pairs:
+        return array
+    _require(width == 2 * pairs, f"{what} has {width} columns; {pairs} pairs turn")
+    for one, other in ((array[..., :pairs], array[..., pairs:]), (array[..., ::2], array[..., 1::2])):
+        if np.array_equal(one, other, equal_nan=True):
+            return one
+    raise KernelError(f"{what} has two values for one pair")

@@ -1,0 +1,121 @@
+// Providers of angles: right ones of several styles hold, and each planted error dies by its own
+// law.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+const std::string planted = std::string(ROPEWALK_SOURCE_DIR) + "/tools/tests/python/";
+
+Result with_numpy(const std::string& words) {
+  return ropewalk(words + " --python " + python_with("numpy"));
+}
+
+class Providers : public testing::Test {
+  void SetUp() override {
+    if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
+  }
+};
+
+/// The lines of standard output that hold both texts.
+std::vector<std::string> lines_with(const Result& r, const std::string& a, const std::string& b) {
+  std::vector<std::string> out;
+  std::istringstream text(r.out);
+  for (std::string line; std::getline(text, line);)
+    if (contains(line, a) && contains(line, b)) out.push_back(line);
+  return out;
+}
+
+TEST_F(Providers, RightOnesOfFiveStylesHold) {
+  const Result r = with_numpy("verify " + planted + "angles_right.py");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  for (const std::string name : {"real_product", "Cache", "yarn", "Stretched", "Interleaved"})
+    EXPECT_EQ(lines_with(r, name + " ", " PASS ").size(), 1) << name << r.out;
+}
+
+TEST_F(Providers, EachPlantedErrorDiesByItsLaw) {
+  const Result r = with_numpy("verify --json " + planted + "angles_wrong.py");
+  EXPECT_EQ(r.code, 1) << r.err;
+  std::map<std::string, std::set<std::string>> failed;
+  std::map<std::string, std::string> severity;
+  std::set<std::string> laws, seen;
+  for (const std::string& row : lines_with(r, R"("row":"verdict")", "")) {
+    const std::string name = field(row, "kernel"), law = field(row, "property");
+    laws.insert(law);
+    if (field(row, "verdict") != "FAIL") continue;
+    if (law != "exact_angles") failed[name].insert(law);
+    if (name.starts_with(law + "__")) severity[name] = field(row, "severity"), seen.insert(law);
+    EXPECT_EQ(field(row, "known").empty(),
+              field(row, "severity") != "contract" && field(row, "severity") != "precision");
+  }
+  EXPECT_EQ(severity.size(), 24) << "planted errors that die by their law";
+  EXPECT_EQ(seen, laws) << "a law without a planted error";
+  // What only one law sees.
+  for (const std::string name :
+       {"batch_rows__first_for_all", "decode__from_zero", "second_config__one_for_all",
+        "second_dtype__stays_narrow", "cast__narrows_frequencies", "rotation__other_pairs",
+        "shorter_after_longer__stays_stretched", "negative_positions__without_sign"})
+    EXPECT_EQ(failed[name].size(), 1) << name;
+  for (const auto& [name, word] :
+       std::map<std::string, std::string>{{"inv_freq__theta_lost", "wrong"},
+                                          {"inv_freq__in_bf16", "wrong"},
+                                          {"inv_freq__16_bits", "precision"},
+                                          {"beyond_context__wraps", "edge"},
+                                          {"exact_angles__in_f32", "contract"},
+                                          {"cast__narrows_frequencies", "edge"},
+                                          {"rotation__other_pairs", "wrong"},
+                                          {"context_edges__a_token_early", "wrong"}})
+    EXPECT_EQ(severity[name], word) << name;
+  EXPECT_TRUE(contains(r.out, "these are the frequencies of theta 500000"));
+  EXPECT_TRUE(contains(r.out, "of this model without the rule yarn"));
+}
+
+TEST_F(Providers, LighterFailuresCountIfStrictAndAReplayShowsOne) {
+  for (const std::string name : {"inv_freq__16_bits", "exact_angles__in_f32"}) {
+    const std::string words = "verify " + planted + "angles_wrong.py::" + name +
+                              " --property inv_freq --property exact_angles";
+    EXPECT_EQ(with_numpy(words).code, 0) << name;
+    const Result strict = with_numpy(words + " --strict");
+    EXPECT_EQ(strict.code, 1) << strict.out;
+  }
+  const Result r = ropewalk("replay --python " + python_with("numpy") + " 'provider=" + planted +
+                            "angles_wrong.py::tables__off_by_one property=tables position=3'");
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(contains(r.out, "FAIL tables__off_by_one")) << r.out;
+  EXPECT_TRUE(contains(r.out, "position 3, pair 0")) << r.out;
+}
+
+TEST_F(Providers, WhatOneDoesAmissIsALineAndTheOthersGoOn) {
+  const Result r = with_numpy("verify " + planted + "bad/provider.py --all");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const std::string words :
+       {"with_kernel                    PASS", "seeds                          PASS",
+        "raises                         FAIL", "raises: ZeroDivisionError: no such config",
+        "model_type: 'bert' rotates nothing", "note: importing it prints \"hello from a library\"",
+        "note: seeds changes NumPy's random state"})
+    EXPECT_TRUE(contains(r.out, words)) << words << "\n" << r.out;
+}
+
+TEST_F(Providers, ALibraryThatIsMissingIsTold) {
+  const std::string python = python_with("numpy");
+  if (shell(python + " -c 'import transformers'").code == 0) GTEST_SKIP() << "it is installed here";
+  for (const auto& [words, line] :
+       {std::pair{std::string("verify transformers"), "has no transformers: pip install"},
+        {"verify " + planted + "angles_right.py::nobody", "nothing of it is called nobody: it has"},
+        {"verify transformers avx2", "verify it alone"}}) {
+    const Result r = with_numpy(words);
+    EXPECT_EQ(r.code, 2) << words;
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    EXPECT_TRUE(contains(r.err, line)) << r.err;
+  }
+  const Result list = with_numpy("list --libraries");
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_TRUE(contains(list.out, "transformers             not installed")) << list.out;
+}
+
+}  // namespace

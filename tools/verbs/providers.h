@@ -1,0 +1,39 @@
+// Providers of angles, of a library or of a Python file (python/ropewalk/providers.py). Another
+// process judges them: python/ropewalk/judge.py.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reports/record/record.h"
+#include "tools/command/options.h"
+
+namespace ropewalk::tools {
+
+/// What was found in a file, and what else there is to say.
+struct ProviderFile {
+  std::string found;        ///< "transformers 5.24.0"
+  std::string not_covered;  ///< what a verdict leaves out
+  std::vector<std::string> kernels;
+  std::vector<std::string> notes;
+};
+
+struct ProviderRequest {
+  std::string target;                        ///< LIBRARY or FILE.py, perhaps with ::GLOB behind it
+  std::vector<std::string> properties = {};  ///< globs of laws; empty: all
+  std::string position = {};                 ///< the only one; empty: all
+};
+
+/// Judges the providers of a target. `on_found` is called before the first row. Throws UsageError
+/// for a target that cannot be judged, and std::runtime_error if the process ends before its end.
+ProviderFile judge_providers(const ProviderRequest& request,
+                             const std::function<void(const ProviderFile&)>& on_found,
+                             const std::function<void(report::VerdictRow)>& on_row);
+
+/// Verifies the kernels and the providers of a target, and prints a screen of them.
+int verify_provided(const VerifyOptions& options, const std::string& target);
+
+/// `ropewalk list --libraries`.
+int list_libraries();
+
+}  // namespace ropewalk::tools
