@@ -67,6 +67,11 @@ class Subject:
     def asked(self, positions):
         return [self.position] if self.position is not None else positions
 
+    def own(self, rotary):
+        """Its inv_freq [pairs]; None: it shows none, or keeps it in another order of several axes."""
+        given = None if "axes" in self.answer else getattr(rotary, "inv_freq", None)
+        return None if given is None else numpy_of(given).ravel()
+
 
 def edges(end):
     powers = [1 << k for k in range(21)]
@@ -74,14 +79,9 @@ def edges(end):
     return sorted(p for p in around if 0 <= p < end)
 
 
-def own_frequencies(rotary):
-    given = getattr(rotary, "inv_freq", None)
-    return None if given is None else numpy_of(given).ravel()
-
-
 def frequencies_hold(subject, rotary, truth, tokens):
     """Stage (a): inv_freq against the rule."""
-    given, true = own_frequencies(rotary), np.array(truth["inv_freq"])
+    given, true = subject.own(rotary), np.array(truth["inv_freq"])
     if given is None:
         raise Skipped("it has no attribute inv_freq; cos and sin are held to the rule's")
     if given.shape != true.shape:
@@ -127,7 +127,7 @@ def half_ulp(value, dtype):
 def expected(subject, rotary, positions, truth):
     """(scale e^(i angle), what f32 may add to it) by the provider's own inv_freq."""
     positions = np.atleast_2d(np.asarray(positions, "i8")).astype("f8")[..., None]
-    freq, slack = own_frequencies(rotary), 0.0
+    freq, slack = subject.own(rotary), 0.0
     rounds = subject.provider.angles == "f32"
     if freq is None or freq.size != subject.pairs:
         freq = np.array(truth["inv_freq"])
@@ -152,8 +152,41 @@ def turns_hold(subject, rotary, positions, truth, dtype="f32"):
     """Stage (b): cos and sin against the provider's own inv_freq."""
     found = subject.turn(rotary, positions, dtype)
     exact, room = expected(subject, rotary, positions, truth)
-    return compared(found, exact, bound_of(exact, room, dtype), positions,
-                    f"cos and sin in {dtype} are not those of position times inv_freq")
+    bound = bound_of(exact, room, dtype)
+    out = compared(found, exact, bound, positions,
+                   f"cos and sin in {dtype} are not those of position times inv_freq")
+    if not out.holds:
+        out.cause = cause_of(subject, rotary, found, exact, np.array(positions), truth, dtype)
+    return out
+
+
+def cause_of(subject, rotary, found, exact, positions, truth, dtype):
+    """What the angles are instead, if all of them fit; else nothing."""
+    def fits(other):
+        return np.all(np.abs(found - other) <= bound_of(other, 8 * UNIT["f32"], dtype))
+
+    others = {f"positions rounded to {t}": rounded(positions, t) for t in ("bf16", "f16")}
+    others |= {f"position {d:+d}": positions + d for d in (1, -1)}
+    for what, at in others.items():
+        if not np.array_equal(at, positions):
+            if fits(expected(subject, rotary, at, truth)[0]):
+                return f"these are the angles of {what}"
+    scale = truth["attention_scale"]
+    if scale != 1 and fits(exact / scale):
+        return f"the rule's factor on cos and sin, {scale:.6g}, is missing"
+    if fits(exact.conj()):
+        return "they turn backwards"
+    narrow, parts = bound_of(exact, 8 * UNIT["f32"], "bf16"), (found.real, found.imag)
+    if np.all(np.abs(found - exact) <= narrow) and all(
+            np.array_equal(rounded(part, "bf16"), part) for part in parts):
+        return "they are rounded to bf16"
+    return ""
+
+
+def rounded(values, dtype):
+    """The nearest numbers of so many bits; ties to even."""
+    unit = 2 * half_ulp(np.where(values == 0, 1.0, values), dtype)
+    return np.round(values / unit) * unit
 
 
 def compared(found, exact, bound, positions, reason):

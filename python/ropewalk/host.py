@@ -239,18 +239,25 @@ def settle():
         raise KernelError("forks, and the child returned too: a child must end by os._exit()")
 
 
-def kernels_of(path):
-    """Imports a file and returns the kernels that it offers itself."""
+def import_file(path):
+    """Runs a file as a module of its own name. A library's file has that of the library, so its
+    folder must not come into sys.path."""
     path = os.path.abspath(path)
     files.add(path)
     if os.path.dirname(path) != os.path.join(os.path.dirname(__file__), "libraries"):
         sys.path.insert(0, os.path.dirname(path))
-    spec = importlib.util.spec_from_file_location(f"ropewalk_plugin_{len(alive)}", path)
+    spec = importlib.util.spec_from_file_location(f"ropewalk_plugin_{len(files)}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    # A file that it imports may offer kernels too, but not here.
-    kernels = [k for k in offered if k.module == spec.name]
+    return module
+
+
+def kernels_of(path):
+    """Imports a file and returns the kernels that it offers itself, and none that a file offers
+    which it imports."""
+    module = import_file(path)
+    kernels = [k for k in offered if k.module == module.__name__]
     if not kernels:
         file = os.path.basename(path)
         raise KernelError(f"{file} offers no kernel: a function needs @ropewalk.kernel(pairing=)")

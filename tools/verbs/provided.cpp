@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <future>
 #include <map>
-#include <set>
+#include <mutex>
 
 #include "properties/search/judges.h"
 #include "properties/search/verdict_rows.h"
@@ -22,8 +22,8 @@ namespace {
 
 // In smoke the functions of a library are held to what they compute. They keep no state of their
 // own, and what a state could do takes ten times as long.
-const std::vector<std::string> quick_properties{"agreement",     "transpose",
-                                                "pair_locality", "untouched_dims",   "clean_call"};
+const std::vector<std::string> quick_properties{"agreement", "transpose", "pair_locality",
+                                                "untouched_dims", "clean_call"};
 
 enum Severity : std::size_t { wrong, edge, precision, contract };
 
@@ -119,7 +119,8 @@ class Screen {
       for (const std::string& text : {first.where, first.cause})
         if (!text.empty()) tell(text);
       if (!first.known.empty()) tell("not counted: " + first.known);
-      tell(first.replay);
+      const std::string replay = "  " + first.replay;  // its last word stays whole
+      print_lines(wrapped(replay, 4, replay.rfind('\'', replay.size() - 2)));
     }
   }
 
@@ -147,8 +148,10 @@ int verify_provided(const VerifyOptions& options, const std::string& target) {
   Recorder recorder(options, options.out);
   Progress progress(options.quiet, true);
   progress.show("loads " + target);
-  std::vector<VerdictRow> rows, of_providers;
+  std::vector<VerdictRow> rows;
+  std::mutex one_at_a_time;
   const auto take = [&](VerdictRow row) {
+    const std::lock_guard lock(one_at_a_time);
     progress.clear();
     known.judge(row);
     if (is_failure(row.verdict) && row.known.empty() && !options.strict &&
@@ -170,7 +173,11 @@ int verify_provided(const VerifyOptions& options, const std::string& target) {
             is_told = true;
             found.set_value(file);
           },
-          [&](VerdictRow row) { of_providers.push_back(std::move(row)); });
+          [&](VerdictRow row) {
+            const std::string name = row.kernel;
+            take(std::move(row));
+            progress.show("judges the angles of " + name);
+          });
     } catch (...) {
       if (is_told) throw;
       found.set_exception(std::current_exception());
@@ -179,9 +186,9 @@ int verify_provided(const VerifyOptions& options, const std::string& target) {
   });
   const ProviderFile file = found.get_future().get();
   if (!file.kernels.empty()) verify_kernels(options, target, file, take, progress);
-  progress.show("judges the angles of " + target);
   const ProviderFile whole = providers.get();
-  for (VerdictRow& row : of_providers) take(std::move(row));
+  progress.clear();
+  if (rows.empty()) throw UsageError("--property: no property and no law of angles has that name");
   const int code = exit_code_of(rows);
   recorder.finish(code);
   if (options.json) return code;

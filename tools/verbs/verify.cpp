@@ -250,8 +250,11 @@ int verify_and_print(const VerifyOptions& options,
 
 int run(const VerifyOptions& options) {
   if (!options.provided.empty()) {
-    if (options.provided.size() > 1 || !options.kernels.empty())
-      throw UsageError(options.provided.front() + " has a screen of its own: verify it alone");
+    if (options.provided.size() > 1 || !options.kernels.empty() || options.chooses() ||
+        !options.ledger.empty() || !options.write_ledger.empty() || options.fail_fast)
+      throw UsageError(options.provided.front() +
+                       " has a screen of its own: verify it alone, without shapes, a ledger and "
+                       "--fail-fast");
     return verify_provided(options, options.provided.front());
   }
   if (options.exhaustive) return run_exhaustive(options);

@@ -8,7 +8,23 @@ TYPES        names that are offered anyway   everything() all names that offer t
 
 import importlib.metadata
 import re
+import sys
 from pathlib import Path
+
+# Of a library that reads no config: one of the usual sizes.
+CONFIG = {"head_dim": 64, "hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
+          "rope_theta": 10000.0, "max_position_embeddings": 8192}
+
+
+class _Dtypes:
+    """torch's types by their words."""
+
+    def __getitem__(self, word):
+        torch = sys.modules["torch"]
+        return {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[word]
+
+
+DTYPES = _Dtypes()
 
 
 def known():
@@ -31,3 +47,15 @@ def listed():
     for name, (package, tried, installed) in known().items():
         has = f"installed: {installed}" if installed else f"not installed (pip install {package})"
         yield f"{name:<24} {has:<44} tried: {', '.join(tried)}"
+
+
+def by_unit_vectors(rotate, positions, pairs):
+    """cos and sin of a library that only rotates: what interleaved unit vectors turn into.
+    rotate(first, x) turns x [tokens, 2 * pairs], whose positions begin with `first`."""
+    torch, cos, sin = sys.modules["torch"], [], []
+    for row in positions:
+        whole = len(row) > 1 and bool((row[1:] - row[:-1] == 1).all())
+        parts = [(int(row[0]), len(row))] if whole else [(int(p), 1) for p in row]
+        turned = torch.cat([rotate(p, torch.tensor([1.0, 0.0]).repeat(n, pairs)) for p, n in parts])
+        cos.append(turned[:, ::2]), sin.append(turned[:, 1::2])
+    return torch.stack(cos), torch.stack(sin)

@@ -1,4 +1,4 @@
-"""transformers: the functions of its attentions that rotate, and the rotary module of a model type."""
+"""transformers: functions of its attentions that rotate, and the rotary modules of its model types."""
 
 import inspect
 import re
@@ -8,126 +8,105 @@ import torch
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 import ropewalk
+from ropewalk.libraries import DTYPES
 
 PACKAGE = "transformers"
 TRIED = ("5.24.0",)
 NOT_COVERED = "CUDA, which part of a head an attention rotates, images and sound, three-axis positions"
-TYPES = (
-    "llama mistral mixtral qwen2 qwen3 gemma2 gemma3_text phi phi3 gpt_neox gptj glm4 cohere2 olmo2 "
-    "deepseek_v3 llama4_text gpt_oss granite stablelm ernie4_5 "
-    "llama+llama3 qwen2+yarn llama+dynamic phi3+longrope"
-).split()
-# Rules that no default config has, each on one type.
-YARN = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 4096}
-LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-          "original_max_position_embeddings": 8192}
+OWN = {"original_max_position_embeddings": 4096, "factor": 8.0}  # rules that no default config has
 RULES = {
-    "llama+llama3": LLAMA3,
-    "qwen2+yarn": YARN,
-    "llama+dynamic": {"rope_type": "dynamic", "factor": 4.0},
-    "phi3+longrope": {"rope_type": "longrope", "short_factor": [1 + i / 48 for i in range(48)],
-                      "long_factor": [2.5 + i for i in range(48)],
-                      "original_max_position_embeddings": 4096},
+    "llama+llama3": (131072, {**OWN, "rope_type": "llama3", "low_freq_factor": 1.0,
+                              "high_freq_factor": 4.0}),
+    "qwen2+yarn": (32768, {**OWN, "rope_type": "yarn"}),
+    "llama+dynamic": (2048, {"rope_type": "dynamic", "factor": 4.0}),
+    "phi3+longrope": (131072, {**OWN, "rope_type": "longrope", "short_factor": [1.5] * 48,
+                               "long_factor": [2.5 + i for i in range(48)]}),
 }
-SIZES = {"llama+llama3": 131072, "qwen2+yarn": 32768, "phi3+longrope": 131072}
-DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-
-
-# Functions that rotate, each that of many model types. In the type of the data the two products of a
-# pair are rounded (sqrt(5) u), and so is a row that a factor multiplies (1 u); 2^-8 of that is added.
-WORDS = {"arrays": "torch", "heads_axis": False}
-HF = {**WORDS, "layout": "BHTD", "tables": "twice"}
-COMPLEX = {**WORDS, "tables": "complex", "names": {"freqs_cis": "table"}}
+TYPES = """llama mistral mixtral qwen2 qwen3 gemma2 gemma3_text phi phi3 gpt_neox gptj glm4 cohere2 olmo2
+deepseek_v3 llama4_text gpt_oss granite stablelm ernie4_5""".split() + [*RULES]
 
 
 def modeling(name):
     return import_module(f"transformers.models.{name}.modeling_{name}")
 
 
-llama = modeling("llama").apply_rotary_pos_emb
-ropewalk.kernel(name="llama", pairing="half_split", inverse="autograd", **HF)(llama)
+# In the type of the data the two products of a pair are rounded (sqrt(5) u), and so is a row that a
+# factor multiplies (1 u); what is of second order is added.
+WORDS = {"arrays": "torch", "heads_axis": False}
+HF = {**WORDS, "layout": "BHTD", "tables": "twice"}
+ropewalk.kernel(name="llama", pairing="half_split", inverse="autograd", **HF)(
+    modeling("llama").apply_rotary_pos_emb)
 ropewalk.kernel(name="llama_bf16", pairing="half_split", dtypes="bf16", tables_dtype="data",
-                error_bound=3.3, **HF)(llama)
+                error_bound=3.3, **HF)(modeling("llama").apply_rotary_pos_emb)
 ropewalk.kernel(name="ernie4_5", pairing="interleaved", dtypes=("f32", "bf16"), **HF)(
     modeling("ernie4_5").apply_rotary_pos_emb)
 ropewalk.kernel(name="gptj", pairing="interleaved", names={"tensor": "x"}, **WORDS)(
     modeling("gptj").apply_rotary_pos_emb)
 
 
-@ropewalk.kernel(name="llama4_text", pairing="interleaved", **COMPLEX)
-def complex_numbers(q, k, freqs_cis):  # contiguous, as it views pairs as complex numbers
-    return modeling("llama4").apply_rotary_emb(q.contiguous(), k.contiguous(), freqs_cis)
+@ropewalk.kernel(name="llama4_text", pairing="interleaved", tables="complex", **WORDS)
+def complex_numbers(q, k, table):  # it views pairs as complex numbers, so they must be contiguous
+    return modeling("llama4").apply_rotary_emb(q.contiguous(), k.contiguous(), table)
 
 
 class Rotary:
-    """The rotary module of a config, alone on the CPU, and the function its attention calls."""
+    """The rotary module of a config, alone on the CPU, and the function that its attention calls."""
 
-    def __init__(self, config, layer=None):
-        self.config = CONFIG_MAPPING[config["model_type"]].from_dict(config)
-        place = type(self.config).__module__.replace("configuration_", "modeling_")
-        self.space, self.layer = import_module(place), layer
-        found = [c for n, c in vars(self.space).items() if inspect.isclass(c)
-                 and re.search("Rotary|RoPE|Rope", n) and "config" in inspect.signature(c).parameters
-                 and not re.search("Vision|Audio|Image|Attention|2D|DiT", n)]
-        if not found:
-            raise NotImplementedError(f"{place} has no rotary module that takes a config")
-        self.module = min(found, key=lambda c: len(c.__name__))(self.config)
+    def __init__(self, config, layer):
+        self.config, self.layer = CONFIG_MAPPING[config["model_type"]].from_dict(config), layer
+        if self.config.get_text_config() is not self.config:
+            raise NotImplementedError("its text part is a model type of its own")
+        try:
+            self.space = import_module(
+                type(self.config).__module__.replace("configuration_", "modeling_"))
+            found = {n: c for n, c in vars(self.space).items() if re.search("Rotary|RoPE|Rope", n)
+                     and inspect.isclass(c) and not re.search("Vision|Audio|Attention|2D|DiT", n)}
+            self.module = found[min(found, key=len)](self.config)
+        except (AttributeError, ImportError, TypeError, ValueError) as error:
+            raise NotImplementedError(f"no rotary module takes its config: {error}") from None
+        names = [n for n in vars(self.space) if re.match(r"apply_\w*(rot|rope)\w*$", n)]
+        source = "".join(inspect.getsource(c) for n, c in vars(self.space).items()
+                         if "Attention" in n and inspect.isclass(c) and "Vision" not in n)
+        names = [n for n in names if re.search(rf"\b{n}\(", source)] or names
+        flag = getattr(self.config, "rope_interleave", False)  # with two functions, it chooses
+        names.sort(key=lambda n: ("interleave" in n) != bool(flag))
+        self.apply = getattr(self.space, names[0]) if names else None
+        self.takes = list(inspect.signature(self.apply).parameters) if names else []
 
-    @property
-    def inv_freq(self):
-        return getattr(self.module, f"{self.layer}_inv_freq" if self.layer else "inv_freq")
+    inv_freq = property(lambda self: getattr(
+        self.module, f"{self.layer}_inv_freq" if self.layer else "inv_freq", None))
 
     def __call__(self, positions, dtype):
-        words = () if self.layer is None else (self.layer,)
+        words = [self.layer] if self.layer else []
         x = torch.zeros(1, 1, dtype=DTYPES[dtype])
         tables = self.module(x, torch.from_numpy(positions), *words)
-        return tables[::-1] if self.sin_first() else tables
-
-    def sin_first(self):
-        names = list(inspect.signature(self.applied()).parameters)
-        return "cos" in names and names.index("sin") < names.index("cos")
+        return tables[::-1] if self.takes[1:2] == ["sin"] else tables  # GPT-J's come so
 
     def cast(self, dtype):
         self.module.to(DTYPES[dtype])
 
-    def applied(self):
-        """The function that the attention calls; with two, a flag of the config chooses."""
-        names = [n for n in vars(self.space) if re.match(r"apply_\w*(rot|rope)\w*$", n)]
-        used = {n for c in vars(self.space).values() if inspect.isclass(c) and "Attention" in
-                c.__name__ and not re.search("Vision|Audio", c.__name__) for n in names
-                if re.search(rf"\b{n}\(", inspect.getsource(c))} or set(names)
-        flag = getattr(self.config, "rope_interleave", False)
-        ranked = sorted(used, key=lambda n: ("interleave" in n) != bool(flag))
-        return getattr(self.space, ranked[0])
-
     def rotate(self, q, k, positions, dtype):
-        function, tables = self.applied(), self(positions[None], dtype)
-        names = list(inspect.signature(function).parameters)
+        tables = self.module(torch.zeros(1, 1, dtype=DTYPES[dtype]), torch.from_numpy(positions[None]),
+                             *([self.layer] if self.layer else []))
         q, k = (torch.from_numpy(a).to(DTYPES[dtype])[None] for a in (q, k))
-        if "freqs_cis" in names:
-            return [a[0] for a in function(q, k, tables)]
-        if names[0] in ("tensor", "x"):  # one tensor a call; [batch, tokens, heads, dim]
-            tables = {"cos": tables[0], "sin": tables[1]}
-            more = {"unsqueeze_dim": 2} if "unsqueeze_dim" in names else {}
-            return [function(a, **tables, **more)[0] for a in (q, k)]
-        out = function(q.transpose(1, 2), k.transpose(1, 2), *tables)
-        return [a.transpose(1, 2)[0] for a in out]
+        if len({"k", "xk", "freqs_cis"} & {*self.takes}) == 0:  # one tensor, [batch, tokens, heads, dim]
+            words = {"unsqueeze_dim": 2} if "unsqueeze_dim" in self.takes else {}
+            return [self.apply(a, *tables, **words)[0] for a in (q, k)]
+        if "[:, :, None, :]" in inspect.getsource(self.apply):
+            return [a[0] for a in self.apply(q, k, tables)]
+        tables = tables if isinstance(tables, tuple) else (tables,)
+        return [a.transpose(1, 2)[0] for a in self.apply(*(a.transpose(1, 2) for a in (q, k)), *tables)]
 
 
 def offer(types):
-    """Offers the rotary modules of model types; `TYPE/LAYER` where layers differ."""
+    """Offers the rotary modules of model types: TYPE, TYPE+RULE, or TYPE/LAYER where layers differ."""
     for name in types:
-        model_type, rule = name.split("+")[0], RULES.get(name)
-        try:
-            config = CONFIG_MAPPING[model_type]().to_dict()
-        except Exception:  # some need arguments; the verdict says what the reader lacks
-            config = {"model_type": model_type}
-        if rule:
-            theta = config["rope_parameters"]["rope_theta"]
-            config["rope_parameters"] = {**rule, "rope_theta": theta}
-            config["max_position_embeddings"] = SIZES.get(name, config["max_position_embeddings"])
+        config = CONFIG_MAPPING[name.split("+")[0]]().to_dict()
+        if name in RULES:
+            config["max_position_embeddings"], rule = RULES[name]
+            config["rope_parameters"] = {"rope_theta": config["rope_parameters"]["rope_theta"], **rule}
         layers = [k for k, v in (config.get("rope_parameters") or {}).items() if isinstance(v, dict)]
-        for layer in layers or (None,):
+        for layer in layers or [None]:
             words = {"name": f"{name}/{layer}" if layer else name, "layer": layer}
             ropewalk.provider(config, dtypes=("f32", "bf16"), **words)(
                 lambda c, layer=layer: Rotary(c, layer))

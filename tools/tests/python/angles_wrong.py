@@ -4,9 +4,12 @@ import ropewalk
 
 LLAMA = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4,
          "num_key_value_heads": 4, "max_position_embeddings": 4096, "rope_theta": 10000.0}
+LINEAR = {**LLAMA, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}
 DYNAMIC = {**LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}
 YARN = {**LLAMA, "max_position_embeddings": 8192, "rope_scaling": {
     "rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 4096}}
+NEOX = {**LLAMA, "model_type": "gpt_neox", "rotary_pct": 0.25}
+SHORT = {**LLAMA, "max_position_embeddings": 64, "torch_dtype": "bfloat16"}
 STORED = {}
 
 
@@ -16,209 +19,99 @@ def bf16(x):
 
 
 class Right:
-    """The rotary of Llama. Each planted error replaces one of its methods."""
+    """The rotary of Llama. Each planted error replaces a method."""
 
     def __init__(self, config):
-        self.theta, self.dim = config["rope_theta"], 64
+        self.theta, self.longest, self.narrow = config["rope_theta"], 0, False
         self.inv_freq = self.frequencies()
 
     def frequencies(self):
-        return (1 / np.float32(self.theta) ** (np.arange(0, self.dim, 2, dtype="f4") / self.dim)).astype("f4")
+        return (1 / np.float32(self.theta) ** (np.arange(0, 64, 2, dtype="f4") / 64)).astype("f4")
 
     def angles(self, positions):
         return positions[..., None].astype("f4") * self.inv_freq
 
     def __call__(self, positions, dtype):
-        a = self.angles(positions).astype("f8")
-        stored = bf16 if dtype == "bf16" else np.float32
+        a, stored = self.angles(positions).astype("f8"), bf16 if dtype == "bf16" else np.float32
         return stored(np.cos(a)), stored(np.sin(a))
 
     def cast(self, dtype):
         pass
 
     def rotate(self, q, k, positions, dtype):
-        cos, sin = (t[0][:, None] for t in self(positions[None], "f32"))
-        out = []
+        cos, sin = (t[0][:, None] for t in Right.__call__(self, positions[None], "f32"))
         for x in (q, k):
             a, b = np.split(x, 2, -1)
             y = np.concatenate((a * cos - b * sin, b * cos + a * sin), -1)
-            out.append(bf16(y) if dtype == "bf16" else y.astype("f4"))
-        return out
+            yield bf16(y) if dtype == "bf16" else y.astype("f4")
 
 
-def plant(config=LLAMA, **words):
-    def offer(wrong):
-        ropewalk.provider(config, name=wrong.__name__, dtypes=("f32", "bf16"), **words)(wrong)
-
-    return offer
+def plant(name, config=LLAMA, declared="f32", **methods):
+    wrong = type(name, (Right,), methods)
+    ropewalk.provider(config, name=name, dtypes=("f32", "bf16"), angles=declared)(wrong)
 
 
-@plant()
-class inv_freq__theta_lost(Right):
-    def frequencies(self):
-        self.theta = 500000.0
-        return super().frequencies()
+def stretched(s, tokens):
+    factor = (2.0 * tokens / 4096 - 1) ** (64 / 62) if tokens > 4096 else 1.0
+    s.inv_freq = ((s.theta * factor) ** (-np.arange(0, 64, 2) / 64)).astype("f4")
 
 
-@plant(YARN)
-class inv_freq__rule_lost(Right):
-    pass
+def longest_so_far(s, p):
+    s.longest = max(s.longest, p.max() + 1)
+    stretched(s, s.longest)
+    return Right.angles(s, p)
 
 
-@plant()
-class inv_freq__in_bf16(Right):
-    def frequencies(self):
-        return bf16(super().frequencies())
+def a_token_early(s, p):
+    stretched(s, 8192 if p.max() == 4095 else p.max() + 1)
+    return Right.angles(s, p)
 
 
-@plant({**LLAMA, "max_position_embeddings": 64, "torch_dtype": "bfloat16"})
-class inv_freq__16_bits(Right):
-    def frequencies(self):
-        return (super().frequencies().view("u4") & 0xFFFFFF00).view("f4")
+def narrow_for_ever(s, p, dtype):
+    s.narrow = s.narrow or dtype == "bf16"
+    return Right.__call__(s, p, "bf16" if s.narrow else dtype)
 
 
-@plant({**LLAMA, "model_type": "gpt_neox", "rotary_pct": 0.25})
-class pairs__whole_head(Right):
-    pass
+def another_each_time(s):
+    STORED["built"] = STORED.get("built", 0) + 1
+    return np.nextafter(Right.frequencies(s), np.float32(STORED["built"] % 2))
 
 
-@plant()
-class pairs__last_one_stays(Right):
-    def angles(self, positions):
-        return super().angles(positions) * (np.arange(32) < 31)
+def other_pairs(s, q, k, positions, dtype):
+    order = np.arange(64).reshape(32, 2).T.ravel()
+    turned = Right.rotate(s, q[..., order], k[..., order], positions, dtype)
+    return [a[..., np.argsort(order)] for a in turned]
 
 
-@plant()
-class tables__of_bf16(Right):
-    def __call__(self, positions, dtype):
-        return super().__call__(positions, "bf16")
+def key_backwards(s, q, k, p, dtype):
+    q, _ = Right.rotate(s, q, k, p, dtype)
+    return q, [*Right.rotate(s, k, k, -p, dtype)][1]
 
 
-@plant()
-class tables__of_bf16_positions(Right):
-    def angles(self, positions):
-        return super().angles(bf16(positions))
-
-
-@plant()
-class tables__backwards(Right):
-    def angles(self, positions):
-        return -super().angles(positions)
-
-
-@plant({**YARN, "rope_scaling": {**YARN["rope_scaling"], "rope_type": "linear"}})
-class tables__off_by_one(Right):
-    def frequencies(self):
-        return super().frequencies() / np.float32(2)
-
-    def angles(self, positions):
-        return super().angles(positions + 1)
-
-
-@plant()
-class beyond_context__wraps(Right):
-    def angles(self, positions):
-        return super().angles(positions % 4096)
-
-
-@plant()
-class negative_positions__without_sign(Right):
-    def angles(self, positions):
-        return super().angles(abs(positions))
-
-
-class Dynamic(Right):
-    """The base grows with the length beyond the original context."""
-
-    def stretch(self, tokens):
-        factor = (2.0 * tokens / 4096 - 1) ** (self.dim / (self.dim - 2)) if tokens > 4096 else 1.0
-        exponents = np.arange(0, self.dim, 2) / self.dim
-        self.inv_freq = ((self.theta * factor) ** -exponents).astype("f4")
-
-    def angles(self, positions):
-        self.stretch(positions.max() + 1)
-        return super().angles(positions)
-
-
-@plant(DYNAMIC)
-class context_edges__a_token_early(Dynamic):
-    def stretch(self, tokens):
-        super().stretch(8192 if tokens == 4096 else tokens)
-
-
-@plant(DYNAMIC)
-class shorter_after_longer__stays_stretched(Dynamic):
-    longest = 0
-
-    def stretch(self, tokens):
-        self.longest = max(self.longest, tokens)
-        super().stretch(self.longest)
-
-
-@plant()
-class batch_rows__first_for_all(Right):
-    def angles(self, positions):
-        return super().angles(np.broadcast_to(positions[:1], positions.shape))
-
-
-@plant()
-class decode__from_zero(Right):
-    def angles(self, positions):
-        alone = positions.shape[1] == 1 and 0 < positions[0, 0] < 17
-        return super().angles(positions - positions[:, :1] * alone)
-
-
-@plant()
-class second_config__one_for_all(Right):
-    def frequencies(self):
-        return STORED.setdefault("frequencies", super().frequencies())
-
-
-@plant()
-class second_dtype__stays_narrow(Right):
-    narrow = False
-
-    def __call__(self, positions, dtype):
-        self.narrow = self.narrow or dtype == "bf16"
-        return super().__call__(positions, "bf16" if self.narrow else dtype)
-
-
-@plant()
-class cast__narrows_frequencies(Right):
-    def cast(self, dtype):
-        self.inv_freq = bf16(self.inv_freq)
-
-
-@plant()
-class rebuilt__another_each_time(Right):
-    def frequencies(self):
-        STORED["built"] = STORED.get("built", 0) + 1
-        return np.nextafter(super().frequencies(), np.float32(STORED["built"] % 2))
-
-
-@plant()
-class rotation__other_pairs(Right):
-    def rotate(self, q, k, positions, dtype):
-        order = np.arange(64).reshape(32, 2).T.ravel()
-        y = super().rotate(q[..., order], k[..., order], positions, dtype)
-        return [a[..., np.argsort(order)] for a in y]
-
-
-@plant()
-class rotation__key_backwards(Right):
-    def rotate(self, q, k, positions, dtype):
-        return [super(type(self), self).rotate(q, k, p, dtype)[i] for i, p in ((0, positions), (1, -positions))]
-
-
-@plant()
-class exact_angles__in_f32(Right):
-    pass
-
-
-@plant(angles="exact")
-class tables__exact_declared(Right):
-    def frequencies(self):
-        return self.theta ** (-np.arange(0, self.dim, 2) / self.dim)
-
-    def angles(self, positions):
-        return super().angles(positions).astype("f4")
+f, a, call = Right.frequencies, Right.angles, Right.__call__
+plant("inv_freq__theta_lost", frequencies=lambda s: setattr(s, "theta", 500000.0) or f(s))
+plant("inv_freq__rule_lost", YARN)
+plant("inv_freq__in_bf16", frequencies=lambda s: bf16(f(s)))
+plant("inv_freq__16_bits", SHORT, frequencies=lambda s: (f(s).view("u4") & 0xFFFFFF00).view("f4"))
+plant("pairs__whole_head", NEOX)
+plant("pairs__last_one_stays", angles=lambda s, p: a(s, p) * (np.arange(32) < 31))
+plant("tables__of_bf16", __call__=lambda s, p, dtype: call(s, p, "bf16"))
+plant("tables__of_bf16_positions", angles=lambda s, p: a(s, bf16(p)))
+plant("tables__backwards", angles=lambda s, p: -a(s, p))
+plant("tables__off_by_one", LINEAR, frequencies=lambda s: f(s) / np.float32(2),
+      angles=lambda s, p: a(s, p + 1))
+plant("tables__exact_declared", declared="exact", angles=lambda s, p: a(s, p).astype("f4"),
+      frequencies=lambda s: s.theta ** (-np.arange(0, 64, 2) / 64))
+plant("beyond_context__wraps", angles=lambda s, p: a(s, p % 4096))
+plant("negative_positions__without_sign", angles=lambda s, p: a(s, abs(p)))
+plant("context_edges__a_token_early", DYNAMIC, angles=a_token_early)
+plant("shorter_after_longer__stays_stretched", DYNAMIC, angles=longest_so_far)
+plant("batch_rows__first_for_all", angles=lambda s, p: a(s, np.broadcast_to(p[:1], p.shape)))
+plant("decode__from_zero", angles=lambda s, p: a(s, p * (p.shape[1] > 1 or p.max() > 17)))
+plant("second_config__one_for_all", frequencies=lambda s: STORED.setdefault("first", f(s)))
+plant("second_dtype__stays_narrow", __call__=narrow_for_ever)
+plant("cast__narrows_frequencies", cast=lambda s, dtype: setattr(s, "inv_freq", bf16(s.inv_freq)))
+plant("rebuilt__another_each_time", frequencies=another_each_time)
+plant("rotation__other_pairs", rotate=other_pairs)
+plant("rotation__key_backwards", rotate=key_backwards)
+plant("exact_angles__in_f32")
