@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <sstream>
 
 #include "properties/search/judges.h"
 #include "properties/search/verdict_rows.h"
@@ -143,7 +144,28 @@ void verify_kernels(const VerifyOptions& given, const std::string& target, const
 
 }  // namespace
 
-int verify_provided(const VerifyOptions& options, const std::string& target) {
+int replay_provider(const ReplayOptions& replay) {
+  VerifyOptions options;
+  std::string position;
+  std::istringstream words(replay.line);
+  for (std::string word; words >> word;) {
+    const std::size_t at = std::min(word.find('='), word.size() - 1);
+    const std::string key = word.substr(0, at), value = word.substr(at + 1);
+    if (key == "provider")
+      options.provided = {value};
+    else if (key == "property")
+      options.properties = {value};
+    else if (key == "position")
+      position = value;
+    else
+      throw UsageError(fmt::format("'{}' is not one of provider, property, position", key));
+  }
+  options.json = replay.json;
+  return verify_provided(options, position);
+}
+
+int verify_provided(const VerifyOptions& options, const std::string& position) {
+  const std::string& target = options.provided.front();
   KnownFailures known = known_failures(options.known_failures);
   Recorder recorder(options, options.out);
   Progress progress(options.quiet, true);
@@ -168,7 +190,7 @@ int verify_provided(const VerifyOptions& options, const std::string& target) {
     bool is_told = false;
     try {
       return judge_providers(
-          {target, options.properties},
+          {target, options.properties, position},
           [&](const ProviderFile& file) {
             is_told = true;
             found.set_value(file);
@@ -185,7 +207,8 @@ int verify_provided(const VerifyOptions& options, const std::string& target) {
     }
   });
   const ProviderFile file = found.get_future().get();
-  if (!file.kernels.empty()) verify_kernels(options, target, file, take, progress);
+  if (!file.kernels.empty() && position.empty())
+    verify_kernels(options, target, file, take, progress);
   const ProviderFile whole = providers.get();
   progress.clear();
   if (rows.empty()) throw UsageError("--property: no property and no law of angles has that name");

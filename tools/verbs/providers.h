@@ -30,8 +30,12 @@ ProviderFile judge_providers(const ProviderRequest& request,
                              const std::function<void(const ProviderFile&)>& on_found,
                              const std::function<void(report::VerdictRow)>& on_row);
 
-/// Verifies the kernels and the providers of a target, and prints a screen of them.
-int verify_provided(const VerifyOptions& options, const std::string& target);
+/// Verifies the kernels and the providers of the target in `provided`, and prints a screen of them.
+/// `position`: the only one; empty: all.
+int verify_provided(const VerifyOptions& options, const std::string& position = "");
+
+/// Repeats what a failed provider printed: "provider=TARGET property=LAW position=N".
+int replay_provider(const ReplayOptions& replay);
 
 /// `ropewalk list --libraries`.
 int list_libraries();

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <sstream>
-
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "harness/worker/own_workers.h"
@@ -16,55 +14,6 @@ namespace ropewalk::tools {
 using namespace harness;
 using namespace properties;
 using namespace report;
-
-namespace {
-
-void print_row(const VerdictRow& row, const std::string& case_text) {
-  const auto print = [](std::string_view label, const std::string& text) {
-    if (!text.empty()) print_lines(wrapped(fmt::format("  {:<10} {}", label, text), 13));
-  };
-  fmt::print("{} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row), row.property);
-  print("claim", row.claim);
-  print("because", row.reason);
-  if (row.verdict == Verdict::fail && row.margin > 1)
-    print("error", fmt::format("{}, {} values compared", error_text(row, case_text), row.compared));
-  else if (row.compared > 0)
-    print("margin", fmt::format("{:.9g} of a bound of {:.4g} {}, {} values compared", row.margin,
-                                row.bound, row.bound_unit, row.compared));
-  print("where", row.where);
-  print("cause", row.severity.empty() ? "" : row.cause);
-  print("diagnosis", row.diagnosis);
-}
-
-// "provider=TARGET property=LAW position=N", as judge.py prints it.
-int replay_provider(const ReplayOptions& options) {
-  ProviderRequest request;
-  std::istringstream words(options.line);
-  for (std::string word; words >> word;) {
-    const std::size_t at = word.find('=');
-    const std::string key = word.substr(0, at),
-                      value = word.substr(std::min(at, word.size() - 1) + 1);
-    if (key == "provider")
-      request.target = value;
-    else if (key == "property")
-      request.properties.push_back(value);
-    else if (key == "position")
-      request.position = value;
-    else
-      throw UsageError(fmt::format("'{}' is not one of provider, property, position", key));
-  }
-  std::vector<VerdictRow> rows;
-  judge_providers(
-      request, [](const ProviderFile&) {}, [&](VerdictRow row) { rows.push_back(std::move(row)); });
-  for (const VerdictRow& row : rows)
-    if (options.json)
-      fmt::print("{}\n", to_json_line(row));
-    else
-      print_row(row, "");
-  return exit_code_of(rows);
-}
-
-}  // namespace
 
 int run(const ReplayOptions& options) {
   if (options.line.starts_with("provider=")) return replay_provider(options);
@@ -97,10 +46,24 @@ int run(const ReplayOptions& options) {
   if (!r.finding.holds()) once.failing = c;
   fill_verdict(row, once, r.facts, "");
   row.declared = declared_words(r.facts, c.dtype);
-  if (options.json)
+  if (options.json) {
     fmt::print("{}\n", to_json_line(row));
-  else
-    print_row(row, options.line);
+  } else {
+    const auto print = [](std::string_view label, const std::string& text) {
+      if (!text.empty()) print_lines(wrapped(fmt::format("  {:<10} {}", label, text), 13));
+    };
+    fmt::print("{} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row), row.property);
+    print("claim", row.claim);
+    print("because", row.reason);
+    if (row.verdict == Verdict::fail && row.margin > 1)
+      print("error",
+            fmt::format("{}, {} values compared", error_text(row, options.line), row.compared));
+    else if (row.compared > 0)
+      print("margin", fmt::format("{:.9g} of a bound of {:.4g} {}, {} values compared", row.margin,
+                                  row.bound, row.bound_unit, row.compared));
+    print("where", row.where);
+    print("diagnosis", row.diagnosis);
+  }
   return exit_code_of({row});
 }
 
