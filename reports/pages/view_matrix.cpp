@@ -188,6 +188,7 @@ std::vector<std::pair<std::string_view, std::string>> failure_facts(const Verdic
         row.worst_margin > 0 ? fmt::format(", {} in a larger case", margin_text(row.worst_margin))
                              : "";
     add("margin", fmt::format("{} times the bound{}", margin_text(row.margin), worst));
+    add("severity", row.severity);
     if (row.bound > 0) add("bound", fmt::format("{:.4g} {}", row.bound, row.bound_unit));
   }
   add("where", row.where);
