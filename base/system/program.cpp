@@ -38,37 +38,24 @@ std::string first_message(const std::string& text) {
   return ": " + text.substr(begin, text.find('\n', begin) - begin).substr(0, 400);
 }
 
-// Hands each whole line of a growing file on.
-class Lines {
- public:
-  Lines(const Descriptor& file, const std::function<void(const std::string&)>& on_line)
-      : file_(file), on_line_(on_line) {}
-  void take() {
-    if (!on_line_) return;
-    std::array<char, 1 << 16> part{};
-    for (ssize_t got; (got = ::pread(file_.number(), part.data(), part.size(), at_)) > 0;) {
-      at_ += got;
-      rest_.append(part.data(), static_cast<std::size_t>(got));
-    }
-    for (std::size_t end; (end = rest_.find('\n')) != std::string::npos; rest_.erase(0, end + 1))
-      on_line_(rest_.substr(0, end));
-  }
-
- private:
-  const Descriptor& file_;
-  const std::function<void(const std::string&)>& on_line_;
-  std::string rest_;
-  off_t at_ = 0;
-};
-
 /// Waits until the process has ended, or kills it. Returns what went wrong; empty: nothing.
 std::string end_of(pid_t process, std::chrono::milliseconds limit, const Descriptor& output,
                    const Descriptor& messages,
                    const std::function<void(const std::string&)>& on_line) {
-  Lines lines(output, on_line);
   const auto deadline = std::chrono::steady_clock::now() + limit;
   std::string trouble;
   int status = 0;
+  std::string rest;  // of the last line
+  off_t taken = 0;
+  const auto hand_over = [&] {
+    std::array<char, 1 << 16> part{};
+    for (ssize_t got; (got = ::pread(output.number(), part.data(), part.size(), taken)) > 0;) {
+      taken += got;
+      rest.append(part.data(), static_cast<std::size_t>(got));
+    }
+    for (std::size_t end; (end = rest.find('\n')) != std::string::npos; rest.erase(0, end + 1))
+      on_line(rest.substr(0, end));
+  };
   for (pid_t ended = 0; ended != process;) {
     if (::lseek(output.number(), 0, SEEK_END) > output_limit_bytes)
       trouble = "wrote more than 8 MB";
@@ -79,13 +66,13 @@ std::string end_of(pid_t process, std::chrono::milliseconds limit, const Descrip
     if (ended < 0 && errno != EINTR)
       return "could not be waited for: " + std::generic_category().message(errno);
     if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    try {
-      lines.take();
-    } catch (...) {
-      ::kill(process, SIGKILL);
-      if (ended == 0) ::waitpid(process, &status, 0);
-      throw;
-    }
+    if (on_line) try {
+        hand_over();
+      } catch (...) {
+        ::kill(process, SIGKILL);
+        if (ended == 0) ::waitpid(process, &status, 0);
+        throw;
+      }
   }
   if (!trouble.empty()) return trouble;
   if (WIFSIGNALED(status)) return "was ended by signal " + std::to_string(WTERMSIG(status));
@@ -94,10 +81,12 @@ std::string end_of(pid_t process, std::chrono::milliseconds limit, const Descrip
          first_message(content_of(messages));
 }
 
-// Input, output and messages go through anonymous files: a program never waits for a reader.
-ProgramOutput run(const std::vector<std::string>& arguments, const std::string& input,
-                  std::chrono::milliseconds limit, char** environment,
-                  const std::function<void(const std::string&)>& on_line) {
+}  // namespace
+
+// Input, output and messages go through anonymous files, so no program waits for its reader.
+ProgramOutput run_program(const std::vector<std::string>& arguments, const std::string& input,
+                          std::chrono::milliseconds limit,
+                          const std::function<void(const std::string&)>& on_line) {
   const Descriptor in = anonymous_file(input), out = anonymous_file(""),
                    messages = anonymous_file("");
   const auto not_started = [](int error) -> ProgramOutput {
@@ -109,6 +98,9 @@ ProgramOutput run(const std::vector<std::string>& arguments, const std::string& 
   for (const std::string& argument : arguments)
     argument_list.push_back(const_cast<char*>(argument.c_str()));
   argument_list.push_back(nullptr);
+  std::string path = "PATH=/usr/bin:/bin", locale = "LC_ALL=C", home = "HOME=/";
+  std::array<char*, 4> environment = {path.data(), locale.data(), home.data(), nullptr};
+
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, in.number(), STDIN_FILENO);
@@ -116,28 +108,13 @@ ProgramOutput run(const std::vector<std::string>& arguments, const std::string& 
   ::posix_spawn_file_actions_adddup2(&actions, messages.number(), STDERR_FILENO);
   pid_t process = 0;
   const int error = ::posix_spawnp(&process, argument_list[0], &actions, nullptr,
-                                   argument_list.data(), environment);
+                                   argument_list.data(), on_line ? environ : environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return not_started(error);
   ProgramOutput result;
   result.error = end_of(process, limit, out, messages, on_line);
   if (result.error.empty() && !on_line) result.text = content_of(out);
   return result;
-}
-
-}  // namespace
-
-ProgramOutput run_program(const std::vector<std::string>& arguments, const std::string& input,
-                          std::chrono::milliseconds limit) {
-  std::string path = "PATH=/usr/bin:/bin", locale = "LC_ALL=C", home = "HOME=/";
-  std::array<char*, 4> environment = {path.data(), locale.data(), home.data(), nullptr};
-  return run(arguments, input, limit, environment.data(), {});
-}
-
-ProgramOutput run_program(const std::vector<std::string>& arguments,
-                          std::chrono::milliseconds limit,
-                          const std::function<void(const std::string&)>& on_line) {
-  return run(arguments, "", limit, environ, on_line);
 }
 
 }  // namespace ropewalk

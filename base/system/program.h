@@ -3,7 +3,6 @@
 #include <chrono>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace ropewalk {
@@ -16,13 +15,10 @@ struct ProgramOutput {
 /// Starts `arguments[0]`, a file or a name to be found in PATH, with `input` on standard input and
 /// an almost empty environment, and collects its output. The program is killed after `limit` or 8
 /// MB of output. No failure of the program throws.
+/// With `on_line` it has this process's environment, and each line is handed over once it is there.
+/// What `on_line` throws ends the program, and leaves this function.
 ProgramOutput run_program(const std::vector<std::string>& arguments, const std::string& input,
-                          std::chrono::milliseconds limit = std::chrono::seconds(10));
-
-/// The same with this process's environment, for a program that works for long. `on_line` gets each
-/// line of its output once it is there; what it throws ends the program and leaves this function.
-ProgramOutput run_program(const std::vector<std::string>& arguments,
-                          std::chrono::milliseconds limit,
-                          const std::function<void(const std::string&)>& on_line);
+                          std::chrono::milliseconds limit = std::chrono::seconds(10),
+                          const std::function<void(const std::string&)>& on_line = {});
 
 }  // namespace ropewalk

@@ -16,8 +16,6 @@
 #include "tools/verbs/providers.h"
 
 namespace ropewalk::tools {
-using namespace harness;
-using namespace properties;
 using namespace report;
 namespace {
 
@@ -26,31 +24,29 @@ namespace {
 const std::vector<std::string> quick_properties{"agreement", "transpose", "pair_locality",
                                                 "untouched_dims", "clean_call"};
 
-enum Severity : std::size_t { wrong, edge, precision, contract };
+struct Severity {
+  std::string_view word, words;
+  bool counts;  // without --strict
+};
+constexpr Severity severities[] = {{"wrong", "wrong", true},
+                                   {"edge", "wrong at an edge", true},
+                                   {"precision", "lost precision", false},
+                                   {"contract", "matter of contract", false}};
 
 // A kernel's failures have no severity: they are wrong.
-Severity severity_of(const VerdictRow& row) {
-  return row.severity == "edge"        ? edge
-         : row.severity == "precision" ? precision
-         : row.severity == "contract"  ? contract
-                                       : wrong;
-}
-
-std::string severity_words(const VerdictRow& row) {
-  constexpr const char* words[] = {"wrong", "wrong at an edge", "lost precision",
-                                   "matter of contract"};
-  return words[severity_of(row)];
-}
-
-bool is_graver(const VerdictRow& a, const VerdictRow& b) {
-  return severity_of(a) < severity_of(b);
+const Severity& severity_of(const VerdictRow& row) {
+  for (const Severity& severity : severities)
+    if (severity.word == row.severity) return severity;
+  return severities[0];
 }
 
 // The rows of one name.
 struct NamedRows {
-  std::vector<VerdictRow> failures;  // the gravest first
+  std::string name = {};
+  const VerdictRow* gravest = nullptr;
   std::int64_t held = 0, judged = 0;
-  std::string why_not;  // of what could not be judged at all
+  bool fails = false;        // and it counts
+  std::string why_not = {};  // if nothing could be judged
 
   void add(const VerdictRow& row) {
     if (is_not_run(row.verdict)) {
@@ -58,85 +54,65 @@ struct NamedRows {
       return;
     }
     ++judged;
-    if (row.verdict == Verdict::pass)
-      ++held;
-    else
-      failures.push_back(row);
+    if (row.verdict == Verdict::pass) ++held;
+    if (!is_failure(row.verdict)) return;
+    fails = fails || row.known.empty();
+    if (gravest == nullptr || &severity_of(row) < &severity_of(*gravest)) gravest = &row;
   }
-  std::string verdict() const {
-    if (judged == 0) return "-";
-    const bool counts = std::any_of(failures.begin(), failures.end(),
-                                    [](const VerdictRow& r) { return r.known.empty(); });
-    return counts ? "FAIL" : "PASS";
+  void print() const {
+    const std::string why =
+        gravest == nullptr ? why_not
+                           : fmt::format("{} ({})", gravest->property, severity_of(*gravest).words);
+    print_lines(wrapped(fmt::format("{:<30} {:<5} {:<9} {}", name,
+                                    judged == 0 ? "-"
+                                    : fails     ? "FAIL"
+                                                : "PASS",
+                                    judged == 0 ? "" : fmt::format("{} of {}", held, judged), why),
+                        46));
   }
 };
 
-// What the rows come to: a line for each name, and each failing claim once.
-class Screen {
- public:
-  explicit Screen(const std::vector<VerdictRow>& rows) {
-    for (const VerdictRow& row : rows) {
-      if (!entries_.contains(row.kernel)) order_.push_back(row.kernel);
-      entries_[row.kernel].add(row);
-    }
-    for (auto& [name, entry] : entries_)
-      std::stable_sort(entry.failures.begin(), entry.failures.end(), is_graver);
+// A line for each name, then each claim that fails, with the entry that shows it first and the line
+// that repeats it.
+void print_screen(const std::vector<VerdictRow>& rows, const VerifyOptions& options) {
+  std::vector<NamedRows> names;
+  std::map<std::pair<const Severity*, std::string>, std::vector<const VerdictRow*>> claims;
+  for (const VerdictRow& row : rows) {
+    auto at = std::find_if(names.begin(), names.end(),
+                           [&](const NamedRows& n) { return n.name == row.kernel; });
+    if (at == names.end()) at = names.insert(at, NamedRows{.name = row.kernel});
+    at->add(row);
+    if (is_failure(row.verdict)) claims[{&severity_of(row), row.property}].push_back(&row);
   }
-
-  void print(bool quiet, bool all) const {
-    fmt::print("{:<30} {:<5} {:<9} {}\n", "entry", "", "claims", "the gravest failing claim");
-    std::size_t not_judged = 0;
-    for (const std::string& name : order_) {
-      const NamedRows& e = entries_.at(name);
-      if (e.judged == 0) ++not_judged;
-      if ((quiet && e.verdict() != "FAIL") || (e.judged == 0 && !all)) continue;
-      const std::string claims = e.judged == 0 ? "" : fmt::format("{} of {}", e.held, e.judged);
-      std::string why = e.why_not;
-      if (!e.failures.empty())
-        why = fmt::format("{} ({})", e.failures[0].property, severity_words(e.failures[0]));
-      print_lines(
-          wrapped(fmt::format("{:<30} {:<5} {:<9} {}", name, e.verdict(), claims, why), 46));
-    }
-    if (not_judged > 0 && !all)
-      fmt::print("{} more cannot be judged; --all says why\n", not_judged);
-    print_claims();
+  fmt::print("{:<30} {:<5} {:<9} {}\n", "entry", "", "claims", "the gravest failing claim");
+  std::size_t not_judged = 0;
+  for (const NamedRows& n : names) {
+    if (n.judged == 0) ++not_judged;
+    if (n.judged == 0 ? options.all : n.fails || !options.quiet) n.print();
   }
-
- private:
-  // Each claim that fails, with the entry that shows it, and the line that repeats it.
-  void print_claims() const {
-    std::map<std::pair<Severity, std::string>, std::vector<VerdictRow>> claims;
-    for (const std::string& name : order_)
-      for (const VerdictRow& row : entries_.at(name).failures)
-        claims[{severity_of(row), row.property}].push_back(row);
-    for (const auto& [key, rows] : claims) {
-      const VerdictRow& first = rows.front();
-      fmt::print("\n");
-      const auto tell = [](const std::string& text) { print_lines(wrapped("  " + text, 4)); };
-      print_lines(wrapped(fmt::format(
-          "{} ({}; {}): {}", first.property, severity_words(first),
-          rows.size() == 1 ? "1 entry" : fmt::format("{} entries", rows.size()), first.claim)));
-      tell(fmt::format("{}: {}", first.kernel, first.reason));
-      for (const std::string& text : {first.where, first.cause})
-        if (!text.empty()) tell(text);
-      if (!first.known.empty()) tell("not counted: " + first.known);
-      const std::string replay = "  " + first.replay;  // its last word stays whole
-      print_lines(wrapped(replay, 4, replay.rfind('\'', replay.size() - 2)));
-    }
+  if (not_judged > 0 && !options.all)
+    fmt::print("{} more cannot be judged; --all says why\n", not_judged);
+  for (const auto& [key, failing] : claims) {
+    const VerdictRow& first = *failing.front();
+    const std::size_t count = failing.size();
+    fmt::print("\n");
+    print_lines(wrapped(fmt::format("{} ({}; {} {}): {}", first.property, key.first->words, count,
+                                    count == 1 ? "entry" : "entries", first.claim)));
+    for (const std::string& text : {first.kernel + ": " + first.reason, first.where, first.cause,
+                                    first.known.empty() ? "" : "not counted: " + first.known})
+      if (!text.empty()) print_lines(wrapped("  " + text, 4));
+    const std::string replay = "  " + first.replay;  // its last word stays whole
+    print_lines(wrapped(replay, 4, replay.rfind('\'', replay.size() - 2)));
   }
+  fmt::print("\n");
+}
 
-  std::vector<std::string> order_;
-  std::map<std::string, NamedRows> entries_;
-};
-
-void verify_kernels(const VerifyOptions& given, const std::string& target, const ProviderFile& file,
+void verify_kernels(VerifyOptions options, const std::vector<std::string>& kernels,
                     const std::function<void(VerdictRow)>& take, Progress& progress) {
-  VerifyOptions options = given;
-  options.plugins = {plugin_of(target)};
-  options.kernels = file.kernels;
+  options.plugins = {plugin_of(options.provided.front())};
+  options.kernels = kernels;
   options.no_cuda = true;
-  options.baselines = false;
-  if (options.properties.empty() && options.profile == Profile::smoke)
+  if (options.properties.empty() && options.profile == properties::Profile::smoke)
     options.properties = quick_properties;
   verify_with_judges(worker_options(options), verify_plan(options), options.jobs, take,
                      [&](const std::string& what) { progress.show(what); });
@@ -146,27 +122,24 @@ void verify_kernels(const VerifyOptions& given, const std::string& target, const
 
 int replay_provider(const ReplayOptions& replay) {
   VerifyOptions options;
-  std::string position;
+  std::map<std::string, std::string> given;
   std::istringstream words(replay.line);
   for (std::string word; words >> word;) {
     const std::size_t at = std::min(word.find('='), word.size() - 1);
-    const std::string key = word.substr(0, at), value = word.substr(at + 1);
-    if (key == "provider")
-      options.provided = {value};
-    else if (key == "property")
-      options.properties = {value};
-    else if (key == "position")
-      position = value;
-    else
-      throw UsageError(fmt::format("'{}' is not one of provider, property, position", key));
+    given[word.substr(0, at)] = word.substr(at + 1);
   }
+  options.provided = {given["provider"]};
+  options.properties = {given["property"]};
   options.json = replay.json;
+  const std::string position = given["position"];
+  if (given.size() > 3)
+    throw UsageError("of a provider, a replay line has provider=, property= and position= alone");
   return verify_provided(options, position);
 }
 
 int verify_provided(const VerifyOptions& options, const std::string& position) {
   const std::string& target = options.provided.front();
-  KnownFailures known = known_failures(options.known_failures);
+  harness::KnownFailures known = known_failures(options.known_failures);
   Recorder recorder(options, options.out);
   Progress progress(options.quiet, true);
   progress.show("loads " + target);
@@ -176,9 +149,9 @@ int verify_provided(const VerifyOptions& options, const std::string& position) {
     const std::lock_guard lock(one_at_a_time);
     progress.clear();
     known.judge(row);
-    if (is_failure(row.verdict) && row.known.empty() && !options.strict &&
-        severity_of(row) >= precision)
-      row.known = fmt::format("{}; --strict counts it", severity_words(row));
+    const Severity& severity = severity_of(row);
+    if (is_failure(row.verdict) && row.known.empty() && !options.strict && !severity.counts)
+      row.known = fmt::format("{}; --strict counts it", severity.words);
     recorder.write(row);
     if (options.json) fmt::print("{}\n", to_json_line(row));
     flush_output();
@@ -186,39 +159,35 @@ int verify_provided(const VerifyOptions& options, const std::string& position) {
   };
   // The other process judges while the kernels are judged here.
   std::promise<ProviderFile> found;
+  bool is_found = false;
   std::future<ProviderFile> providers = std::async(std::launch::async, [&] {
-    bool is_told = false;
+    const auto on_found = [&](const ProviderFile& file) {
+      is_found = true;
+      found.set_value(file);
+    };
+    const auto on_row = [&](VerdictRow row) {
+      progress.show("judges the angles of " + row.kernel);
+      take(std::move(row));
+    };
     try {
-      return judge_providers(
-          {target, options.properties, position},
-          [&](const ProviderFile& file) {
-            is_told = true;
-            found.set_value(file);
-          },
-          [&](VerdictRow row) {
-            const std::string name = row.kernel;
-            take(std::move(row));
-            progress.show("judges the angles of " + name);
-          });
+      return judge_providers({target, options.properties, position}, on_found, on_row);
     } catch (...) {
-      if (is_told) throw;
-      found.set_exception(std::current_exception());
-      return ProviderFile{};
+      if (!is_found) found.set_exception(std::current_exception());
+      throw;
     }
   });
   const ProviderFile file = found.get_future().get();
   if (!file.kernels.empty() && position.empty())
-    verify_kernels(options, target, file, take, progress);
+    verify_kernels(options, file.kernels, take, progress);
   const ProviderFile whole = providers.get();
   progress.clear();
   if (rows.empty()) throw UsageError("--property: no property and no law of angles has that name");
-  const int code = exit_code_of(rows);
+  const int code = properties::exit_code_of(rows);
   recorder.finish(code);
   if (options.json) return code;
-  fmt::print("{}{}\n\n", file.found, rows.empty() ? "" : ", " + rows.back().judged_on);
-  Screen(rows).print(options.quiet, options.all);
-  fmt::print("\n");
-  for (const std::string& remark : whole.notes) print_lines(wrapped("note: " + remark));
+  fmt::print("{}, {}\n\n", file.found, rows.back().judged_on);
+  print_screen(rows, options);
+  for (const std::string& note : whole.notes) print_lines(wrapped("note: " + note));
   if (!whole.not_covered.empty()) print_lines(wrapped("not covered: " + whole.not_covered));
   for (const std::string& remark : known.remarks()) fmt::print("{}\n", remark);
   fmt::print("{:.1f} s\n", seconds_of_command());

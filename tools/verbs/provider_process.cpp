@@ -27,7 +27,7 @@ std::string run_python(const std::string& code, const std::vector<std::string>& 
                                      package.parent_path().string()};
   arguments.insert(arguments.end(), words.begin(), words.end());
   ::setenv("ROPEWALK_COMMAND", harness::own_executable().c_str(), 1);
-  return run_program(arguments, limit, on_line).error;
+  return run_program(arguments, "", limit, on_line).error;
 }
 
 }  // namespace
