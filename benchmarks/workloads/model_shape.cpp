@@ -156,7 +156,7 @@ Workload model_of(const Words& words) {
 }  // namespace
 
 bool shape_states(std::string_view text, const std::string& word) {
-  return words_of(text).contains(word);
+  return words_of(text).contains(in_a_replay_line(word));
 }
 
 std::vector<Workload> parse_shape(std::string_view text) {

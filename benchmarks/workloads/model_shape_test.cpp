@@ -82,6 +82,8 @@ TEST(Shape, ALongNameBecomesAShortOne) {
 TEST(Shape, SaysWhichWordsItHas) {
   EXPECT_TRUE(shape_states("q=4,d=64,pairing=interleaved", "pairing"));
   EXPECT_FALSE(shape_states("q=4,d=64,pairing=interleaved", "dtype"));
+  EXPECT_TRUE(shape_states("q=4,d=64,theta=500", "theta"));
+  EXPECT_TRUE(shape_states("q=4,d=64,rope_theta=500", "theta"));
 }
 
 TEST(Shape, WhatIsNotSaidIsTheUsual) {

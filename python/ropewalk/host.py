@@ -132,7 +132,8 @@ def sizes_refused(kernel, p, rotated):
         return f"takes positions up to {kernel.max_position}"
     if kernel.theta:
         exponents = [-2.0 * i / p.rotary_dim for i in range(p.rotary_dim // 2)]
-        if not np.allclose(p.inv_freq, np.power(float(kernel.theta), exponents), 1e-12, 0):
+        near = 1e-6 if kernel.angles == "f32" else 1e-12  # f32 frequencies are given as f32
+        if not np.allclose(p.inv_freq, np.power(float(kernel.theta), exponents), near, 0):
             return f"takes the frequencies of theta={kernel.theta:g} alone"
     return None
 
