@@ -8,11 +8,13 @@ type the half-ulps of both values. f64 gives the truth, off by |angle| 2^-51.
 """
 
 import copy
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .providers import answer, numpy_of, rotations
+from .decorator import KernelError, _require
+from .providers import answer
 
 UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 DIGITS = {"f32": 24, "f16": 11, "bf16": 8}
@@ -216,3 +218,45 @@ def worse(findings):
 
 def at_edge(found):
     return found if found.holds else replace(found, severity="edge")
+
+
+def numpy_of(array):
+    """An array of any library as NumPy's, in f64 or complex."""
+    if hasattr(array, "detach"):  # torch; NumPy has no bf16
+        array = array.detach().cpu()
+        array = (array.to(dtype=_wide(array))).numpy()
+    array = np.asarray(array)
+    return array.astype("c16" if np.iscomplexobj(array) else "f8")
+
+
+def _wide(tensor):
+    torch = sys.modules["torch"]
+    return torch.complex128 if tensor.is_complex() else torch.float64
+
+
+def rotations(returned, batch, tokens, pairs):
+    """cos + i sin, [batch, tokens, pairs], of what a rotary returned. Raises KernelError."""
+    if isinstance(returned, (tuple, list)) and len(returned) == 2:
+        cos, sin = (numpy_of(a) for a in returned)
+    else:
+        both = numpy_of(returned)
+        _require(np.iscomplexobj(both), f"returned {type(returned).__name__}, not cos and sin")
+        cos, sin = both.real, both.imag
+    made = [_half(a, pairs, what) for a, what in ((cos, "cos"), (sin, "sin"))]
+    for a, what in zip(made, ("cos", "sin")):
+        wanted = batch, tokens, pairs
+        fits = a.ndim <= 3 and wanted[3 - a.ndim :] == a.shape and (batch == 1 or a.ndim == 3)
+        _require(fits, f"{what} has the shape {a.shape}, not {wanted}")
+    return np.array(made[0] + 1j * made[1]).reshape(batch, tokens, pairs)
+
+
+def _half(array, pairs, what):
+    """One value a pair; a rotary may give each twice."""
+    width = array.shape[-1] if array.ndim else 0
+    if width == pairs:
+        return array
+    _require(width == 2 * pairs, f"{what} has {width} columns; {pairs} pairs turn")
+    for one, other in ((array[..., :pairs], array[..., pairs:]), (array[..., ::2], array[..., 1::2])):
+        if np.array_equal(one, other, equal_nan=True):
+            return one
+    raise KernelError(f"{what} has two values for one pair")

@@ -78,10 +78,24 @@ def reference(fn):
     for part in name.split("."):
         found = getattr(found, part, None)
     if found is not fn:
-        raise ValueError(f"{fn!r} has no name at the top of a module by which to import it")
+        module, name = name_of(fn)
+        file = getattr(sys.modules[module], "__file__", None)
     if module == "__main__" and not file:
         raise ValueError(f"{fn!r} is in no file")
     return f"named({module!r}, {file and os.path.abspath(file)!r}, {name!r})"
+
+
+def name_of(fn):
+    """(module, name) of a closure, a lambda or a method: that of the variable of a module that holds
+    it, or its object."""
+    for module, loaded in list(sys.modules.items()):
+        for name, value in list(getattr(loaded, "__dict__", {}).items()):
+            if value is fn:
+                return module, name
+            if getattr(fn, "__self__", None) is value is not None and hasattr(fn, "__func__"):
+                return module, f"{name}.{fn.__name__}"
+    raise ValueError(f"no variable of a module holds {fn!r}: give it a name there, as another process "
+                     "must find it")
 
 
 def named(module, file, name):

@@ -6,9 +6,8 @@ import numpy as np
 
 from .angles import (
     MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, compared, edges, equal, expected,
-    frequencies_hold, turns_hold, worse, worst_of,
+    frequencies_hold, numpy_of, turns_hold, worse, worst_of,
 )
-from .providers import numpy_of
 
 laws = {}  # name -> (claim, function)
 REFUSALS = IndexError, ValueError, RuntimeError, AssertionError, KeyError

@@ -44,7 +44,8 @@ TEST_F(InPython, FunctionsAsPeopleHaveThemAreJudged) {
                           "--kernel 'right_*' --kernel 'wrong_*' --property shared_inputs "
                           "--property norm --property attention_scale --cases 2");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  for (const std::string form : {"last_64_of_192", "packed_cache", "qkv", "sbhd", "hf", "meta"}) {
+  for (const std::string form :
+       {"last_64_of_192", "packed_cache", "qkv", "sbhd", "hf", "meta", "glm"}) {
     EXPECT_TRUE(contains(r.out, "PASS  right_" + form + " ")) << form << r.out;
     EXPECT_FALSE(contains(r.out, "FAIL  right_" + form)) << form << r.out;
     EXPECT_TRUE(contains(r.out, "FAIL  wrong_" + form + " ")) << form << r.out;
@@ -223,6 +224,11 @@ TEST_F(InPython, AProjectsOwnTestsMayAssert) {
   EXPECT_TRUE(contains(wrong.err, "AssertionError") && contains(wrong.err, "ropewalk replay"))
       << wrong.err;
   EXPECT_TRUE(contains(asserts("lambda x: x, pairing=\"both\"").err, "ValueError"));
+  for (const std::string held : {"right.model.turn", "right.closure"}) {
+    const Result r =
+        asserts(held + ", pairing=\"half_split\", name=\"it\", properties=(\"norm\",)");
+    EXPECT_EQ(r.code, 0) << held << r.err;
+  }
   const std::string hidden = "assert \"__tracebackhide__\" in ";  // pytest leaves it out
   const Result frame = shell(begin + " -c 'import ropewalk; " + hidden +
                              "ropewalk.assert_rope.__code__.co_varnames'");

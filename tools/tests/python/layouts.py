@@ -73,3 +73,12 @@ for twin in ("right", "wrong"):
             return np.stack((z.real, z.imag), axis=-1).reshape(x.shape).astype(x.dtype)
 
         return turn(xq, table), turn(xk, turn_k(table))
+
+    # As GLM: adjacent pairs, and half a row of cos twice over, in the type of the data.
+    @ropewalk.kernel(name=f"{twin}_glm", pairing="interleaved", tables="twice", dtypes="f16",
+                     tables_dtype="data", error_bound=3.3)
+    def glm(x, cos, sin, as_it_is=wrong):
+        assert cos.dtype == x.dtype == np.float16
+        rows = [np.repeat(t[..., : t.shape[-1] // 2], 2, -1) for t in (cos, sin)]
+        cos, sin = (cos, sin) if as_it_is else rows
+        return x * cos + np.stack((-x[..., 1::2], x[..., 0::2]), -1).reshape(x.shape) * sin

@@ -87,3 +87,19 @@ def right_raw(call):
             cos, sin = (table[rows][:, :, None] * call.state.scale for table in (t.cos, t.sin))
             rotate(t.window_in, cos, -sin if call.state.transpose else sin, t.window_out,
                    call.state.pairing)
+
+
+class Model:
+    """What assert_rope finds by the variable that holds it: its method, and a closure."""
+
+    def turn(self, x, cos, sin):
+        a, b = np.split(x, 2, -1)
+        return np.concatenate((a * cos - b * sin, b * cos + a * sin), -1)
+
+
+def closed_over(held):
+    return lambda x, cos, sin: held.turn(x, cos, sin)
+
+
+model = Model()
+closure = closed_over(model)
