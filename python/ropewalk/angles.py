@@ -72,6 +72,8 @@ class Subject:
     def own(self, rotary):
         """Its inv_freq [pairs]; None: it shows none, or keeps it in another order of several axes."""
         given = None if "axes" in self.answer else getattr(rotary, "inv_freq", None)
+        if self.provider.angles == "division" and hasattr(rotary, "timescale"):
+            return 1 / numpy_of(rotary.timescale).ravel()
         return None if given is None else numpy_of(given).ravel()
 
 
@@ -130,7 +132,7 @@ def expected(subject, rotary, positions, truth):
     """(scale e^(i angle), what f32 may add to it) by the provider's own inv_freq."""
     positions = np.atleast_2d(np.asarray(positions, "i8")).astype("f8")[..., None]
     freq, slack = subject.own(rotary), 0.0
-    rounds = subject.provider.angles == "f32"
+    rounds = subject.provider.angles != "exact"
     if freq is None or freq.size != subject.pairs:
         freq = np.array(truth["inv_freq"])
         slack = np.abs(positions * freq) * np.array(truth["f32_rounding"])
@@ -138,6 +140,8 @@ def expected(subject, rotary, positions, truth):
     angle = positions * freq
     if rounds:
         angle = (positions.astype("f4") * freq.astype("f4")).astype("f8")
+        if subject.provider.angles == "division":
+            angle = (positions.astype("f4") / (1 / freq).astype("f4")).astype("f8")
     scale = truth["attention_scale"]
     unit = UNIT["f32"] * (2 if scale == 1 else 4)
     return scale * np.exp(1j * angle), scale * (unit + slack + np.abs(angle) * 2.0**-51)

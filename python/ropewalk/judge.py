@@ -81,7 +81,7 @@ def row_of(provider, target, name, claim, **more):
     versions = [f"python {platform.python_version()}"]
     versions += [f"{n} {sys.modules[n].__version__}" for n in loaded]
     row.update(kernel=provider.name, plugin=target, dtype=provider.dtypes[-1], property=name,
-               angle_contract="f32_angle" if provider.angles == "f32" else "exact", claim=claim,
+               angle_contract="exact" if provider.angles == "exact" else "f32_angle", claim=claim,
                not_met=[], bound_unit="of |x|", planned=1, verdict="PASS",
                judged_on="framework: " + ", ".join(versions))
     position = more.pop("position", None)

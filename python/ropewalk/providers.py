@@ -8,6 +8,7 @@ import tempfile
 from . import command
 from .decorator import PAIRINGS, KernelError, _require
 
+ANGLES = ("f32", "division", "exact")
 DTYPES = ("f32", "f16", "bf16")  # of cos and sin
 offered = []  # every provider of this process, in order
 answers = {}  # what `ropewalk config` said, by its words
@@ -30,7 +31,9 @@ def provider(config, *, angles="f32", name=None, layer=None, pairing=None, dtype
 
     config      a config.json of Hugging Face's, or its fields: which rule is right follows from it
     angles      "f32": the product of position and inv_freq is rounded to f32, as most models were
-                trained; "exact": cos and sin are those of the real product
+                trained; "division": position / timescale is, as JAX models write it, and the
+                rotary has timescale in place of inv_freq; "exact": cos and sin are those of the
+                real product
     layer       of a model whose layers rotate differently
     pairing     if the config's model_type is not known
     dtypes      "f32", "f16", "bf16": the types of cos and sin that it is asked for
@@ -54,7 +57,7 @@ class Provider:
         self.pairing, self.dtypes = pairing, dtypes
         self.name = name or getattr(make, "__name__", "")
         _require(callable(make), f"{make!r} is not a function")
-        _require(angles in ("f32", "exact"), f"angles={angles!r} is not one of f32, exact")
+        _require(angles in ANGLES, f"angles={angles!r} is not one of {', '.join(ANGLES)}")
         _require(pairing in (None, *PAIRINGS), f"pairing={pairing!r} is not one of {PAIRINGS}")
         _require(dtypes and set(dtypes) <= set(DTYPES), f"dtypes={dtypes!r}: known are {DTYPES}")
         if isinstance(config, str):

@@ -31,10 +31,11 @@ std::vector<std::string> lines_with(const Result& r, const std::string& a, const
   return out;
 }
 
-TEST_F(Providers, RightOnesOfFiveStylesHold) {
+TEST_F(Providers, RightOnesOfSixStylesHold) {
   const Result r = with_numpy("verify " + planted + "angles_right.py");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
-  for (const std::string name : {"real_product", "Cache", "yarn", "Stretched", "Interleaved"})
+  for (const std::string name :
+       {"real_product", "Cache", "yarn", "Stretched", "Timescale", "Interleaved"})
     EXPECT_EQ(lines_with(r, name + " ", " PASS ").size(), 1) << name << r.out;
 }
 
@@ -53,7 +54,7 @@ TEST_F(Providers, EachPlantedErrorDiesByItsLaw) {
     EXPECT_EQ(field(row, "known").empty(),
               field(row, "severity") != "contract" && field(row, "severity") != "precision");
   }
-  EXPECT_EQ(severity.size(), 24) << "planted errors that die by their law";
+  EXPECT_EQ(severity.size(), 25) << "planted errors that die by their law";
   EXPECT_EQ(seen, laws) << "a law without a planted error";
   // What only one law sees.
   for (const std::string name :

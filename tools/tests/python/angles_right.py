@@ -1,4 +1,4 @@
-"""Right providers of five styles, each with its own code."""
+"""Right providers of six styles, each with its own code."""
 import math
 
 import numpy as np
@@ -81,6 +81,19 @@ class Stretched:
         return np.tile(np.cos(angles), 2).astype("f4"), np.tile(np.sin(angles), 2).astype("f4")
 
     inv_freq = None
+
+
+@ropewalk.provider(LLAMA, angles="division")
+class Timescale:
+    """As Flax models: position / timescale."""
+
+    def __init__(self, config):
+        fraction = np.arange(0, 64, 2, dtype="f4") / np.float32(64)
+        self.timescale = np.power(np.float32(config["rope_theta"]), fraction)
+
+    def __call__(self, positions, dtype):
+        angles = (positions[..., None].astype("f4") / self.timescale).astype("f8")
+        return np.cos(angles).astype("f4"), np.sin(angles).astype("f4")
 
 
 @ropewalk.provider({**LLAMA, "model_type": "cohere"}, angles="exact")

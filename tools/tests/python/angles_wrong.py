@@ -102,6 +102,7 @@ plant("tables__off_by_one", LINEAR, frequencies=lambda s: f(s) / np.float32(2),
       angles=lambda s, p: a(s, p + 1))
 plant("tables__exact_declared", declared="exact", angles=lambda s, p: a(s, p).astype("f4"),
       frequencies=lambda s: s.theta ** (-np.arange(0, 64, 2) / 64))
+plant("tables__product_for_division", declared="division")
 plant("beyond_context__wraps", angles=lambda s, p: a(s, p % 4096))
 plant("negative_positions__without_sign", angles=lambda s, p: a(s, abs(p)))
 plant("context_edges__a_token_early", DYNAMIC, angles=a_token_early)
