@@ -16,4 +16,13 @@ from .command import get_include
 from .decorator import KernelError, kernel
 from .providers import provider
 
-__all__ = ["KernelError", "assert_rope", "get_include", "kernel", "provider"]
+
+def capture(*args, **words):
+    """Wraps a rope function and keeps its first calls in a file for `ropewalk identify`: see
+    ropewalk.dump.capture, which is imported when it is needed, as it needs NumPy."""
+    from . import dump
+
+    return dump.capture(*args, **words)
+
+
+__all__ = ["KernelError", "assert_rope", "capture", "get_include", "kernel", "provider"]

@@ -167,7 +167,7 @@ def main(words):
         os.dup2(printed.fileno(), 2)
 
         def say(key, text=""):
-            out.write(f"{text}\n" if key == "row" else f"{key}\t{text}\n")
+            out.write(f"{key}\t{text}\n")
             out.flush()
 
         try:

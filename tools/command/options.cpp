@@ -233,6 +233,18 @@ void define(CLI::App& verb, CompareOptions& o) {
       ->type_name("FILE.md");
 }
 
+void define(CLI::App& verb, IdentifyOptions& o) {
+  verb.add_option("file", o.file,
+                  "tensors x and y, or q, k, q_out and k_out, before and after a rotation: "
+                  "safetensors, .npz or .pt (docs/identify.md)")
+      ->required()
+      ->type_name("FILE");
+  verb.add_option("--config", o.config, "the model's config.json: what the rotation should be")
+      ->type_name("config.json");
+  add_python_option(verb);
+  verb.add_flag("--json", o.json, "print what was found as one JSON object");
+}
+
 void define(CLI::App&, IncludeDirOptions&) {}
 
 template <class Options>

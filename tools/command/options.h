@@ -147,12 +147,18 @@ struct RunOptions {
   std::string out = "ropewalk-out";
 };
 
+struct IdentifyOptions {
+  std::string file;    ///< tensors before and after a rotation
+  std::string config;  ///< the path of the model's config.json; may be empty
+  bool json = false;
+};
+
 struct IncludeDirOptions {};
 
 using VerbOptions =
     std::variant<VerifyOptions, BenchOptions, RunOptions, ReportOptions, CompareOptions,
-                 ConfigOptions, ListOptions, ReplayOptions, DoctorOptions, IncludeDirOptions,
-                 MutantsOptions, MergeOptions, EncodingsOptions>;
+                 ConfigOptions, IdentifyOptions, ListOptions, ReplayOptions, DoctorOptions,
+                 IncludeDirOptions, MutantsOptions, MergeOptions, EncodingsOptions>;
 
 /// The text as a word of a line for the shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);

@@ -47,6 +47,9 @@ inline constexpr VerbWords verb_words[] = {
      "  ropewalk config Meta-Llama-3-8B/config.json --pairs\n"
      "  ropewalk config old/config.json new/config.json\n"
      "  ropewalk config config.json --inv-freq inv_freq.txt"},
+    {"identify", helpers, "what rotation leads from x to y, in tensors from anywhere",
+     "  ropewalk identify dump.safetensors\n"
+     "  ropewalk identify dump.safetensors --config config.json"},
     {"list", helpers, "kernels, properties and workloads, and what each kernel offers",
      "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --cpu-features ''"},
     {"replay", helpers, "run one case again, from the line that a failure printed",

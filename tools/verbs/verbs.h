@@ -25,6 +25,7 @@ int run(const EncodingsOptions& options);
 int run(const ReportOptions& options);
 int run(const CompareOptions& options);
 int run(const RunOptions& options);
+int run(const IdentifyOptions& options);
 int run(const IncludeDirOptions& options);
 
 void print_workloads(const WorkloadChoice& choice);

@@ -42,11 +42,12 @@ def known():
     return out
 
 
-def listed():
-    """Lines of `ropewalk list --libraries`."""
+def main():
+    """Lines for `ropewalk list --libraries`."""
     for name, (package, tried, installed) in known().items():
         has = f"installed: {installed}" if installed else f"not installed (pip install {package})"
-        yield f"{name:<24} {has:<44} tried: {', '.join(tried)}"
+        print(f"line\t{name:<24} {has:<44} tried: {', '.join(tried)}")
+    print("end\t")
 
 
 def by_unit_vectors(rotate, positions, pairs):

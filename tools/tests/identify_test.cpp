@@ -1,0 +1,63 @@
+// identify: a catalogue of rotations is recognised, what capture writes is read, and bad files are
+// told.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+const std::string planted = std::string(ROPEWALK_SOURCE_DIR) + "/tools/tests/python/";
+
+class Identify : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
+  }
+  static Result script(const std::string& words) {
+    return shell("PYTHONPATH=" + std::string(ROPEWALK_SOURCE_DIR) + "/python ROPEWALK_COMMAND=" +
+                 ROPEWALK_EXECUTABLE + " " + python_with("numpy") + " -B " + planted + words);
+  }
+  static Result identify(const std::string& words) {
+    return ropewalk("identify " + words + " --python " + python_with("numpy"));
+  }
+};
+
+TEST_F(Identify, RecognisesTheCatalogue) {
+  const Result r = script("rotations.py");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "| named wrongly | 0 of ")) << r.out;
+}
+
+TEST_F(Identify, ReadsWhatCaptureWritesAndRefusesLies) {
+  const std::string folder = fresh("dumps").string();
+  std::filesystem::create_directories(folder);
+  const Result written = script("dumps.py " + folder);
+  ASSERT_EQ(written.code, 0) << written.out << written.err;
+  for (const std::string name : {"right.safetensors", "in_place.safetensors", "other.npz"}) {
+    const Result r = identify(folder + "/" + name);
+    EXPECT_EQ(r.code, 0) << name << r.out << r.err;
+    for (const std::string words : {"half_split", "theta 10000,", "positions  as given"})
+      EXPECT_TRUE(contains(r.out, words)) << name << r.out;
+  }
+  const Result wrong = identify(folder + "/wrong.safetensors --json");
+  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  EXPECT_TRUE(contains(wrong.out, R"("explained": false)")) << wrong.out;
+}
+
+TEST_F(Identify, ABadFileGetsOneLine) {
+  spill(scratch() / "empty.safetensors", "");
+  spill(scratch() / "text.safetensors", std::string(200, 'x'));
+  for (const auto& [file, line] : {std::pair{"empty.safetensors", "has 0 bytes"},
+                                   {"text.safetensors", "its header"},
+                                   {"none.safetensors", "No such file"}}) {
+    const Result r = identify((scratch() / file).string());
+    EXPECT_EQ(r.code, 2) << file;
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    EXPECT_TRUE(contains(r.err, line)) << r.err;
+  }
+}
+
+}  // namespace
