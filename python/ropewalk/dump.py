@@ -26,8 +26,9 @@ class Dump:
         self.tensors, self.dtypes, self.metadata = tensors, dtypes, metadata
 
 
-def read(path):
-    """A file of safetensors, .npz or .pt. Raises KernelError with what is wrong with it."""
+def read(path, raw=False):
+    """A file of safetensors, .npz or .pt. `raw`: floats keep their types, bf16 as its bits. Raises
+    KernelError with what is wrong with the file."""
     if path.endswith((".npz", ".pt")):
         return converted(path)
     size = os.path.getsize(path)
@@ -43,11 +44,11 @@ def read(path):
         metadata = header.pop("__metadata__", {})
         tensors, dtypes, end = {}, {}, 0
         for name, entry in sorted(header.items(), key=lambda e: str(e[1].get("data_offsets"))):
-            tensors[name], dtypes[name], end = tensor(file, name, entry, length + 8, size)
+            tensors[name], dtypes[name], end = tensor(file, name, entry, length + 8, size, raw)
     return Dump(tensors, dtypes, metadata if isinstance(metadata, dict) else {})
 
 
-def tensor(file, name, entry, begin, size):
+def tensor(file, name, entry, begin, size, raw):
     """One tensor in f64 (bf16 too) or integers; its type; where it ends."""
     dtype, shape, at = (entry.get(k) for k in ("dtype", "shape", "data_offsets"))
     _require(dtype in TYPES, f"{name} is of type {dtype}: known are {', '.join(TYPES)}")
@@ -62,6 +63,8 @@ def tensor(file, name, entry, begin, size):
     _require(begin + at[1] <= size, f"{name} ends behind the file")
     file.seek(begin + at[0])
     array = np.frombuffer(file.read(count * item), TYPES[dtype]).reshape(shape)
+    if raw:
+        return array, WORDS.get(dtype), at[1]
     if dtype == "BF16":
         array = (array.astype("u4") << 16).view("f4")
     return array.astype("f8") if dtype in WORDS else array, WORDS.get(dtype), at[1]

@@ -153,12 +153,17 @@ struct IdentifyOptions {
   bool json = false;
 };
 
+struct VectorsOptions {
+  std::string file;                                   ///< to be written
+  std::string dtype = "f32", pairing = "half_split";  ///< of the questions
+};
+
 struct IncludeDirOptions {};
 
 using VerbOptions =
     std::variant<VerifyOptions, BenchOptions, RunOptions, ReportOptions, CompareOptions,
-                 ConfigOptions, IdentifyOptions, ListOptions, ReplayOptions, DoctorOptions,
-                 IncludeDirOptions, MutantsOptions, MergeOptions, EncodingsOptions>;
+                 ConfigOptions, IdentifyOptions, VectorsOptions, ListOptions, ReplayOptions,
+                 DoctorOptions, IncludeDirOptions, MutantsOptions, MergeOptions, EncodingsOptions>;
 
 /// The text as a word of a line for the shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);

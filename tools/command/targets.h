@@ -19,7 +19,8 @@ TargetParts parts_of(const std::string& target);
 /// The file of a library that is known by name (python/ropewalk/libraries); empty: none is.
 std::string library_file(const std::string& name);
 
-/// Whether a target is such a library, or a Python file that offers providers of angles.
+/// Whether a target is such a library, a Python file that offers providers of angles, or a file of
+/// answers.
 bool has_providers(const std::string& target);
 
 /// The file whose kernels a target with providers names.

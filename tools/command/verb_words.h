@@ -50,6 +50,9 @@ inline constexpr VerbWords verb_words[] = {
     {"identify", helpers, "what rotation leads from x to y, in tensors from anywhere",
      "  ropewalk identify dump.safetensors\n"
      "  ropewalk identify dump.safetensors --config config.json"},
+    {"vectors", helpers, "write the questions that kernels are asked, for other hardware to answer",
+     "  ropewalk vectors -o questions.safetensors\n"
+     "  ropewalk verify answers.safetensors"},
     {"list", helpers, "kernels, properties and workloads, and what each kernel offers",
      "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --cpu-features ''"},
     {"replay", helpers, "run one case again, from the line that a failure printed",

@@ -47,6 +47,35 @@ TEST_F(Identify, ReadsWhatCaptureWritesAndRefusesLies) {
   EXPECT_TRUE(contains(wrong.out, R"("explained": false)")) << wrong.out;
 }
 
+/// Questions, their answers with a planted error, and the verdict on them.
+class AnswerFiles : public Identify, public testing::WithParamInterface<std::string> {};
+INSTANTIATE_TEST_SUITE_P(With, AnswerFiles,
+                         testing::Values("none", "agreement", "position_sweep", "untouched_dims",
+                                         "transpose"),
+                         [](const auto& one) { return one.param; });
+
+TEST_P(AnswerFiles, AreJudged) {
+  const std::string questions = (scratch() / "q.safetensors").string(),
+                    answers = (scratch() / "a.safetensors").string();
+  const std::string python = " --python " + python_with("numpy");
+  ASSERT_EQ(ropewalk("vectors -o " + questions + python).code, 0);
+  ASSERT_EQ(script("answers.py " + questions + " " + answers + " " + GetParam()).code, 0);
+  const Result r = ropewalk("verify " + answers + python);
+  if (GetParam() == "none") {
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_TRUE(contains(r.out, "7 of 7 claims hold")) << r.out;
+    EXPECT_TRUE(contains(r.out, "not seen in such a file: memory")) << r.out;
+    const Result unanswered = ropewalk("verify " + questions + python);
+    EXPECT_EQ(unanswered.code, 2);
+    EXPECT_TRUE(contains(unanswered.err, "question 0 has no 0.")) << unanswered.err;
+  } else {
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    EXPECT_TRUE(contains(r.out, "): " + GetParam() + "\n") ||
+                contains(r.out, "same cause " + GetParam()))
+        << r.out;
+  }
+}
+
 TEST_F(Identify, ABadFileGetsOneLine) {
   spill(scratch() / "empty.safetensors", "");
   spill(scratch() / "text.safetensors", std::string(200, 'x'));

@@ -1,4 +1,4 @@
-// Which rotation leads from one tensor to another: python/ropewalk/identify.py says.
+// Verbs about tensors from elsewhere. The package in Python does them: identify.py and vectors.py.
 #include <fmt/format.h>
 
 #include "base/printable.h"
@@ -6,17 +6,35 @@
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
+namespace {
 
-// Exit codes: 0 if one rotation explains all, and is the config's; else 1.
-int run(const IdentifyOptions& options) {
+// Prints the lines of a module's main(). Returns the exit code that it gives.
+int print_python(const std::string& module, const std::vector<std::string>& words,
+                 const std::string& file) {
   int code = 1;
-  run_python(options.file, "from ropewalk.identify import main; main(*sys.argv[1:])",
-             {options.file, options.config, options.json ? "json" : ""},
+  run_python(file, "from ropewalk." + module + " import main; main(*sys.argv[1:])", words,
              [&](const std::string& key, const std::string& text) {
                if (key == "line") fmt::print("{}\n", printable(text));
                if (key == "end") code = text == "0" ? 0 : 1;
              });
   return code;
+}
+
+}  // namespace
+
+// Exit codes: 0 if one rotation explains all, and is the config's; else 1.
+int run(const IdentifyOptions& options) {
+  return print_python("identify", {options.file, options.config, options.json ? "json" : ""},
+                      options.file);
+}
+
+int run(const VectorsOptions& options) {
+  return print_python("vectors", {"ask", options.file, options.dtype, options.pairing},
+                      options.file);
+}
+
+int verify_answers(const std::string& file) {
+  return print_python("vectors", {"judge", file}, file);
 }
 
 }  // namespace ropewalk::tools

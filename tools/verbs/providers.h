@@ -44,6 +44,9 @@ void run_python(const std::string& what, const std::string& code,
                 const std::vector<std::string>& words,
                 const std::function<void(const std::string& key, const std::string& text)>& take);
 
+/// Verdicts on a file of answers to the questions of `ropewalk vectors`.
+int verify_answers(const std::string& file);
+
 /// `ropewalk list --libraries`.
 int list_libraries();
 

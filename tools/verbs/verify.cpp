@@ -255,7 +255,8 @@ int run(const VerifyOptions& options) {
       throw UsageError(options.provided.front() +
                        " has a screen of its own: verify it alone, without shapes, a ledger and "
                        "--fail-fast");
-    return verify_provided(options);
+    const std::string& target = options.provided.front();
+    return target.ends_with(".safetensors") ? verify_answers(target) : verify_provided(options);
   }
   if (options.exhaustive) return run_exhaustive(options);
   Recorder recorder(options, options.out);

@@ -1,0 +1,87 @@
+"""Questions that kernels are asked, as a file that other hardware answers: `ropewalk vectors`, and
+`ropewalk verify answers.safetensors`."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from . import command, dump
+from .decorator import KernelError, _require
+
+PROPERTIES = ("agreement", "norm", "relative_position", "position_sweep", "composition", "untouched_dims",
+              "transpose")
+UNSEEN = "memory, history, threads, alignment, strides, device, and whether a call leaves anything behind"
+
+
+def verify(environment, *words):
+    """`ropewalk verify` of the kernel in questions.py."""
+    plugin = str(Path(__file__).parent / "questions.py")
+    chosen = [word for name in PROPERTIES for word in ("--property", name)]
+    return subprocess.run(
+        [command.find(), "verify", "--no-cuda", "--jobs", "1", "--cases", "1", "--profile", "smoke",
+         "--python", sys.executable, "--plugin", plugin, *chosen, *words],
+        env={**os.environ, **environment}, capture_output=True, text=True)
+
+
+def write(path, dtype="f32", pairing="half_split"):
+    """Asks everything once, and writes what was asked."""
+    with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
+        done = verify({"ROPEWALK_QUESTIONS": folder, "ROPEWALK_PAIRING": pairing}, "--kernel", "question",
+                      "--dtype", dtype)
+        _require(done.returncode == 0, f"no questions could be made: {(done.stderr or done.stdout)[-300:]}")
+        tensors, asked = {}, []
+        for number, file in enumerate(sorted(Path(folder).glob("*.npz"))):
+            with np.load(file) as one:
+                words = json.loads(str(one["asked"]))
+                asked.append({**words, "key": file.stem})
+                for name in one.files:
+                    if name != "asked":
+                        tensors[f"{number}.{name}"] = one[name]
+    print_of = fingerprint(asked)
+    if dtype == "bf16":
+        tensors = {n: a.view("u2") if a.dtype == "i2" else a for n, a in tensors.items()}
+    dump.write(path, tensors, {"questions": json.dumps(asked), "fingerprint": print_of, "dtype": dtype,
+                               "pairing": pairing})
+    size = os.path.getsize(path) / 1e6
+    return [f"{path}: {len(asked)} questions in {dtype}, {pairing}; {size:.1f} MB, fingerprint {print_of}",
+            "for each N add N.q_out (N.k_out, ...), then: ropewalk verify FILE"]
+
+
+def fingerprint(asked):
+    return hashlib.sha256("".join(a["key"] for a in asked).encode()).hexdigest()[:12]
+
+
+def judge(path):
+    """Verdicts on a file of answers. Returns (lines, exit code)."""
+    made = dump.read(path, raw=True)
+    _require("questions" in made.metadata, "it holds no questions of `ropewalk vectors`")
+    asked = json.loads(made.metadata["questions"])
+    told = made.metadata.get("fingerprint")
+    _require(fingerprint(asked) == told, f"its questions are not those of fingerprint {told}")
+    for number, words in enumerate(asked):
+        for name in words["tensors"]:
+            x, y = made.tensors.get(f"{number}.{name}"), made.tensors.get(f"{number}.{name}_out")
+            _require(y is not None, f"question {number} has no {number}.{name}_out")
+            _require(x is not None and (y.shape, y.dtype) == (x.shape, x.dtype),
+                     f"{number}.{name}_out is {y.dtype} {list(y.shape)}, not as {number}.{name}")
+    done = verify({"ROPEWALK_ANSWERS": os.path.abspath(path), "ROPEWALK_PAIRING": made.metadata["pairing"]},
+                  "--kernel", "answers", "--dtype", made.metadata["dtype"])
+    _require(done.returncode in (0, 1), (done.stderr or done.stdout).strip()[-300:])
+    again = f"ROPEWALK_ANSWERS='{os.path.abspath(path)}' ROPEWALK_PAIRING={made.metadata['pairing']} "
+    lines = done.stdout.replace("ropewalk replay", f"{again}ropewalk replay").splitlines() + [f"not seen in such a file: {UNSEEN}"]
+    return lines, done.returncode
+
+
+def main(what, path, *words):
+    """Lines for the command."""
+    try:
+        lines, code = judge(path) if what == "judge" else (write(path, *words), 0)
+        print(*(f"line\t{line}" for line in lines), f"end\t{code}", sep="\n")
+    except (KernelError, OSError, ValueError) as error:
+        print(f"error\t{' '.join(str(error).split())}")
