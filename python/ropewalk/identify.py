@@ -92,8 +92,8 @@ def find_pairs(part, helpers):
     ways = []
     for norm in (False, True):
         for written, order in orders(len(part.window)):
-            fits = []
-            for p in (part, *helpers):
+            fits = []  # norms of Q and K have weights of their own
+            for p in (part, *(() if norm and part.x.shape[2] >= 3 else helpers)):
                 x, y = tokens_to_fit(p, norm)
                 fits.append((x[..., part.window], y[..., part.window[order]]))
             count = min(len(x) for x, _ in fits)
@@ -109,6 +109,21 @@ def find_pairs(part, helpers):
         name_pairs(part, way[-1].argmin(1))
         if part.pairs:
             take(part, *way[1:])
+
+
+def pair_alike(part, like):
+    """The pairs of another part, which one or two heads cannot tell; their angles then have to fit."""
+    changed = (part.x != part.y) & np.isfinite(part.x)
+    part.window = np.flatnonzero(changed.any((0, 1, 2)))
+    if len(part.window) != len(like.window):
+        return
+    part.pairing, part.written = like.pairing, like.written
+    order = dict(orders(len(part.window)))[like.written]
+    part.y = part.y.copy()
+    part.y[..., part.window] = part.y[..., part.window[order]]
+    place = {int(e): k for k, e in enumerate(like.window)}
+    part.pairs = [(int(part.window[place[i]]), int(part.window[place[j]])) for i, j in like.pairs]
+    part.notes.append(f"as {like.name} has it: {part.x.shape[2]} heads cannot tell")
 
 
 def orders(n):
@@ -335,27 +350,31 @@ class Report:
 def identify(dump, config=None):
     report, parts = Report(), parts_of(dump)
     model = answer(config) if config else None
-    for part in parts:
+    for part in sorted(parts, key=lambda p: -p.x.shape[2]):
         if not (np.abs(part.x) > 0).any():
             report.say(part.name, "is zero: nothing can be told", False)
             continue
         helpers = [p for p in parts if p is not part and p.x.shape[-1] == part.x.shape[-1]]
-        explain(report, dump, part, helpers, model)
+        like = next((p for p in parts if p is not part and p.pairs), None)
+        explain(report, dump, part, helpers, model, like)
     return report
 
 
-def explain(report, dump, part, helpers, model):
+def explain(report, dump, part, helpers, model, like):
     heads = sum(p.x.shape[2] for p in (part, *helpers))
     report.say(part.name, f"{part.x.shape[2]} heads of {part.x.shape[3]}, {part.dtype}, "
                f"{part.x.shape[0]} x {part.x.shape[1]} tokens")
-    if heads < 3:
+    if heads < 3 and like is None:
         report.say("pairing", f"cannot be told from {heads} heads: give three", False)
         return
     bad = ~(np.isfinite(part.x) & np.isfinite(part.y)).all((2, 3))
     if bad.any():
         report.say("left out", f"{int(bad.sum())} tokens with NaN or Inf")
         part.x, part.y = (np.where(bad[:, :, None, None], 0.0, a) for a in (part.x, part.y))
-    find_pairs(part, helpers)
+    if heads < 3:
+        pair_alike(part, like)
+    else:
+        find_pairs(part, helpers)
     if not part.window.size:
         report.say("rotated", "nothing: y is x", False)
         return

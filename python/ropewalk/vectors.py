@@ -14,8 +14,9 @@ import numpy as np
 from . import command, dump
 from .decorator import KernelError, _require
 
-PROPERTIES = ("agreement", "norm", "relative_position", "position_sweep", "composition", "untouched_dims",
-              "transpose")
+# transpose and composition ask about what a kernel has answered, which a file cannot. agreement has
+# their cases: backward, and at any position.
+PROPERTIES = "agreement", "norm", "relative_position", "position_sweep", "untouched_dims"
 UNSEEN = "memory, history, threads, alignment, strides, device, and whether a call leaves anything behind"
 
 

@@ -50,8 +50,7 @@ TEST_F(Identify, ReadsWhatCaptureWritesAndRefusesLies) {
 /// Questions, their answers with a planted error, and the verdict on them.
 class AnswerFiles : public Identify, public testing::WithParamInterface<std::string> {};
 INSTANTIATE_TEST_SUITE_P(With, AnswerFiles,
-                         testing::Values("none", "agreement", "position_sweep", "untouched_dims",
-                                         "transpose"),
+                         testing::Values("none", "agreement", "position_sweep", "untouched_dims"),
                          [](const auto& one) { return one.param; });
 
 TEST_P(AnswerFiles, AreJudged) {
@@ -63,7 +62,7 @@ TEST_P(AnswerFiles, AreJudged) {
   const Result r = ropewalk("verify " + answers + python);
   if (GetParam() == "none") {
     EXPECT_EQ(r.code, 0) << r.out << r.err;
-    EXPECT_TRUE(contains(r.out, "7 of 7 claims hold")) << r.out;
+    EXPECT_TRUE(contains(r.out, "5 of 5 claims hold")) << r.out;
     EXPECT_TRUE(contains(r.out, "not seen in such a file: memory")) << r.out;
     const Result unanswered = ropewalk("verify " + questions + python);
     EXPECT_EQ(unanswered.code, 2);

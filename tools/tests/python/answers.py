@@ -29,7 +29,7 @@ def write(path, metadata, tensors):
 metadata, t = read(sys.argv[1])
 error = sys.argv[3] if len(sys.argv) > 3 else ""
 for n, asked in enumerate(json.loads(metadata["questions"])):
-    half, turns_back = asked["rotary_dim"] // 2, asked["inverse"] != (error == "transpose" and asked["inverse"])
+    half = asked["rotary_dim"] // 2
     for name, part in asked["tensors"].items():
         x = t[f"{n}.{name}"]
         y = x.copy()
@@ -37,7 +37,7 @@ for n, asked in enumerate(json.loads(metadata["questions"])):
             cos, sin = (t.get(f"{n}.{name}_{w}", t[f"{n}.{w}"])[:, :, None].astype("f8") for w in ("cos", "sin"))
             if error == "position_sweep":  # one position of many
                 sin = np.where(t[f"{n}.position_ids"][..., None, None] == 77777, -sin, sin)
-            sin = -sin if turns_back else sin
+            sin = -sin if asked["inverse"] else sin
             i = np.arange(half) + part["rotary_offset"]
             j = i + half
             if error == "agreement":
