@@ -39,6 +39,7 @@ def load(target):
         library, path = known[target], str(Path(libraries.__file__).parent / f"{target}.py")
         if library[2] is None:
             raise Refused(f"{sys.executable} has no {target}: pip install {library[0]}")
+    sys.dont_write_bytecode = True  # beside the file of a user
     try:
         return host.import_file(path), library
     except BaseException as error:

@@ -24,9 +24,13 @@ void run_python(const std::string& what, const std::string& code,
                 const std::vector<std::string>& words,
                 const std::function<void(const std::string&, const std::string&)>& take) {
   const auto package = std::filesystem::path(library_file("__init__")).parent_path().parent_path();
-  std::vector<std::string> arguments{harness::script_interpreter(), "-c",
-                                     "import sys; sys.path[0] = sys.argv.pop(1); " + code,
-                                     package.parent_path().string()};
+  // A wheel's package lies among those of a Python that may be another one (worker.py).
+  const std::string begin =
+      "import sys, importlib.util as u; f = sys.argv.pop(1); del sys.path[0]; s = "
+      "u.spec_from_file_location('ropewalk', f + '/__init__.py', submodule_search_locations=[f]); "
+      "m = sys.modules['ropewalk'] = u.module_from_spec(s); s.loader.exec_module(m); ";
+  std::vector<std::string> arguments{harness::script_interpreter(), "-c", begin + code,
+                                     package.string()};
   arguments.insert(arguments.end(), words.begin(), words.end());
   ::setenv("ROPEWALK_COMMAND", harness::own_executable().c_str(), 1);
   bool has_ended = false;
