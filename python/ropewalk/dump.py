@@ -4,6 +4,8 @@ import functools
 import inspect
 import json
 import os
+import tempfile
+import zipfile
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from .decorator import KernelError, _require
 
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4"}
 WORDS = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16"}
-MOST = 1 << 33  # bytes of a file
+MOST = 1 << 30  # bytes of a file, and of what an .npz unpacks
 KEY = "ropewalk_dump"
 LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3), "sbhd": (1, 0, 2, 3), "thd": None, "td": None}
 PAIRS = (("x", "y"), ("q", "q_out"), ("k", "k_out"))
@@ -42,16 +44,22 @@ def read(path, raw=False):
             raise KernelError("its header is not JSON") from None
         _require(isinstance(header, dict), "its header is not an object")
         metadata = header.pop("__metadata__", {})
-        tensors, dtypes, end = {}, {}, 0
-        for name, entry in sorted(header.items(), key=lambda e: str(e[1].get("data_offsets"))):
-            tensors[name], dtypes[name], end = tensor(file, name, entry, length + 8, size, raw)
-    return Dump(tensors, dtypes, metadata if isinstance(metadata, dict) else {})
+        tensors, dtypes, ends = {}, {}, []
+        for name, entry in header.items():
+            _require(isinstance(entry, dict), f"{name} is described by no object")
+            tensors[name], dtypes[name] = tensor(file, name, entry, length + 8, size, raw)
+            ends.append((*entry["data_offsets"], name))
+    ends.sort()
+    for (_, end, one), (begin, _, other) in zip(ends, ends[1:]):
+        _require(begin >= end, f"{one} and {other} overlap")
+    words = metadata.items() if isinstance(metadata, dict) else ()
+    return Dump(tensors, dtypes, {k: v for k, v in words if isinstance(v, str)})
 
 
 def tensor(file, name, entry, begin, size, raw):
-    """One tensor in f64 (bf16 too) or integers; its type; where it ends."""
+    """One tensor in f64 (bf16 too) or integers, and its type."""
     dtype, shape, at = (entry.get(k) for k in ("dtype", "shape", "data_offsets"))
-    _require(dtype in TYPES, f"{name} is of type {dtype}: known are {', '.join(TYPES)}")
+    _require(isinstance(dtype, str) and dtype in TYPES, f"{name} is of type {dtype}: known are {', '.join(TYPES)}")
     numbers = [*shape, *at] if isinstance(shape, list) and isinstance(at, list) else [-1]
     fits = all(type(n) is int and 0 <= n < MOST for n in numbers) and len(at) == 2 and len(shape) < 8
     _require(fits, f"{name} has the shape {shape} at {at}")
@@ -64,10 +72,10 @@ def tensor(file, name, entry, begin, size, raw):
     file.seek(begin + at[0])
     array = np.frombuffer(file.read(count * item), TYPES[dtype]).reshape(shape)
     if raw:
-        return array, WORDS.get(dtype), at[1]
+        return array, WORDS.get(dtype)
     if dtype == "BF16":
         array = (array.astype("u4") << 16).view("f4")
-    return array.astype("f8") if dtype in WORDS else array, WORDS.get(dtype), at[1]
+    return array.astype("f8") if dtype in WORDS else array, WORDS.get(dtype)
 
 
 def converted(path):
@@ -77,16 +85,17 @@ def converted(path):
 
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     else:
+        with zipfile.ZipFile(path) as packed:
+            size = sum(one.file_size for one in packed.infolist())
+        _require(size <= MOST, f"unpacks to {size} bytes")
         with np.load(path, allow_pickle=False) as file:
             tensors = dict(file)
     _require(isinstance(tensors, dict), "it holds no dictionary of tensors")
     metadata = {k: str(v) for k, v in tensors.items() if isinstance(v, str)}
-    made = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"ropewalk-{os.getpid()}.safetensors")
-    write(made, {k: v for k, v in tensors.items() if hasattr(v, "shape")}, metadata)
-    try:
+    with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
+        made = os.path.join(folder, "dump.safetensors")
+        write(made, {k: v for k, v in tensors.items() if hasattr(v, "shape")}, metadata)
         return read(made)
-    finally:
-        os.unlink(made)
 
 
 def capture(function, path=None, *, names=None, calls=1, **metadata):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from . import command, dump
-from .decorator import KernelError, _require
+from .decorator import _require
 
 # transpose and composition ask about what a kernel has answered, which a file cannot. agreement has
 # their cases: backward, and at any position.
@@ -84,5 +84,5 @@ def main(what, path, *words):
     try:
         lines, code = judge(path) if what == "judge" else (write(path, *words), 0)
         print(*(f"line\t{line}" for line in lines), f"end\t{code}", sep="\n")
-    except (KernelError, OSError, ValueError) as error:
+    except Exception as error:  # of a file from anywhere
         print(f"error\t{' '.join(str(error).split())}")

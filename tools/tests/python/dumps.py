@@ -47,6 +47,10 @@ for word, values in (("shape", ([-1], [1 << 62, 1 << 62], [1.5], None)), ("dtype
     for value in values:
         lie = json.dumps({**header, "q": {**header["q"], word: value}}).encode()
         lies.append(len(lie).to_bytes(8, "little") + lie + whole[8 + length :])
+for lie in ({**header, "q": []}, {**header, "q": {}}, {**header, "k": header["q"]}, [],
+            {**header, "__metadata__": {"layout": []}}):
+    lie = json.dumps(lie).encode()
+    lies.append(len(lie).to_bytes(8, "little") + lie + whole[8 + length :])
 lies += [whole[:n] for n in (0, 7, 8, 100, len(whole) - 1)]
 for at in range(0, 8 + length, 3):
     lies.append(whole[:at] + bytes([whole[at] ^ draw.integers(1, 256)]) + whole[at + 1 :])
