@@ -30,8 +30,8 @@ class KernelError(Exception):
 
 # fmt: off
 def kernel(*, pairing, name=None, arrays="numpy", dtypes=("f32",), layout="BTHD", tables="half",
-           tables_dtype=None, angles="table", inverse=None, returns=None, in_place=None, names=None, whole=False,
-           heads_axis=True, head_dims=None, rotary_dim=None, rotary_offset=None, max_position=None,
+           tables_dtype=None, angles="table", inverse=None, returns=None, in_place=None, names=None,
+           whole=False, heads_axis=True, head_dims=None, rotary_dim=None, rotary_offset=None, max_position=None,
            theta=None, raw=False, compiles=False, interpreter=False, own_threads=False,
            thread_safe=True, bitwise_invariant=False, mixes_pairs=False, flushes_subnormals=False,
            error_bound=0.0, supports=None, prepare=None, summary=None, source=None):

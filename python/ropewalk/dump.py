@@ -15,7 +15,7 @@ TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", 
 WORDS = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16"}
 MOST = 1 << 30  # bytes of a file, and of what an .npz unpacks
 KEY = "ropewalk_dump"
-LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3), "sbhd": (1, 0, 2, 3), "thd": None, "td": None}
+LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3), "sbhd": (1, 0, 2, 3)} | {"thd": None, "td": None}
 PAIRS = (("x", "y"), ("q", "q_out"), ("k", "k_out"))
 NAMES = {"positions": "position_ids", "xq": "q", "xk": "k", "query": "q", "key": "k"}
 KNOWN = "x", "q", "k", "position_ids", "cos", "sin", "inv_freq"
@@ -59,7 +59,8 @@ def read(path, raw=False):
 def tensor(file, name, entry, begin, size, raw):
     """One tensor in f64 (bf16 too) or integers, and its type."""
     dtype, shape, at = (entry.get(k) for k in ("dtype", "shape", "data_offsets"))
-    _require(isinstance(dtype, str) and dtype in TYPES, f"{name} is of type {dtype}: known are {', '.join(TYPES)}")
+    known = ", ".join(TYPES)
+    _require(isinstance(dtype, str) and dtype in TYPES, f"{name} is of type {dtype}: known are {known}")
     numbers = [*shape, *at] if isinstance(shape, list) and isinstance(at, list) else [-1]
     fits = all(type(n) is int and 0 <= n < MOST for n in numbers) and len(at) == 2 and len(shape) < 8
     _require(fits, f"{name} has the shape {shape} at {at}")
@@ -109,7 +110,8 @@ def capture(function, path=None, *, names=None, calls=1, **metadata):
     folder = os.environ.get("ROPEWALK_CAPTURE")
     if path is None and not folder:
         return function
-    place = path or os.path.join(folder, f"{getattr(function, '__name__', 'rope')}-{os.getpid()}.safetensors")
+    name = f"{getattr(function, '__name__', 'rope')}-{os.getpid()}.safetensors"
+    place = path or os.path.join(folder, name)
     parameters = list(inspect.signature(function).parameters)
     known = {**NAMES, **(names or {})}
     done = []

@@ -187,7 +187,8 @@ def name_pairs(part, partner):
     elif n % 2 == 0 and (partner == index ^ 1).mean() > 0.9:
         part.pairing, pairs = "interleaved", [(2 * i, 2 * i + 1) for i in range(half)]
     elif mutual.all():
-        part.pairing, pairs = "a permutation", sorted((i, int(partner[i])) for i in index if i < partner[i])
+        part.pairing = "a permutation"
+        pairs = sorted((i, int(partner[i])) for i in index if i < partner[i])
     else:
         part.pairing, pairs = "", []
     part.pairs = [(int(w[i]), int(w[j])) for i, j in pairs]
@@ -333,7 +334,8 @@ def is_same(dtype, z, row, v, products):
     terms = [z.real * row.real, z.imag * row.imag, z.imag * row.real, z.real * row.imag]
     if products:
         terms = [rounded(t, products) for t in terms]
-    return (rounded(terms[0] - terms[1], dtype) == v.real) & (rounded(terms[2] + terms[3], dtype) == v.imag)
+    re, im = rounded(terms[0] - terms[1], dtype), rounded(terms[2] + terms[3], dtype)
+    return (re == v.real) & (im == v.imag)
 
 
 class Report:
@@ -395,7 +397,8 @@ def explain(report, dump, part, helpers, model, like):
     scale = float(np.median(np.abs(part.r)))
     if abs(scale - 1) > 4 * UNIT[part.dtype] + 1e-6:
         digits = 6 if part.dtype in ("f32", "f64") else 3
-        report.say("scale", f"{scale:.{digits}g}", model is None or abs(scale / model["attention_scale"] - 1) < 1e-2)
+        wanted = model["attention_scale"] if model else scale
+        report.say("scale", f"{scale:.{digits}g}", abs(scale / wanted - 1) < 1e-2)
     p = positions_of(dump, part)
     if p is None:
         report.say("", "no positions in the file: 0, 1, 2, ... are taken")

@@ -21,14 +21,17 @@ def few(p):
     """Questions stay small: a file of them has a few MB."""
     if p.table_rows_by:
         return "asks by position alone"
-    if any(t.in_dtype != p.tensor[0].in_dtype or t.out_dtype != t.in_dtype for t in p.tensor[: p.tensor_count]):
+    tensors = p.tensor[: p.tensor_count]
+    if len({d for t in tensors for d in (t.in_dtype, t.out_dtype)}) > 1:
         return "asks in one data type"
-    size = sum(t.heads * t.head_dim for t in p.tensor[: p.tensor_count]) * p.batch * p.tokens
+    size = sum(t.heads * t.head_dim for t in tensors) * p.batch * p.tokens
     return None if size <= MOST or (size <= MOST << 6 and p.rotary_dim <= 4) else "asks small questions"
 
 
 def as_f64(array, dtype):
-    return (array.view("u2").astype("u4") << 16).view("f4").astype("f8") if dtype == "bf16" else array.astype("f8")
+    if dtype == "bf16":
+        array = (array.view("u2").astype("u4") << 16).view("f4")
+    return array.astype("f8")
 
 
 def stored(values, dtype):
@@ -112,5 +115,5 @@ if file:
     made = dump.read(file, raw=True)
     for number, asked in enumerate(json.loads(made.metadata["questions"])):
         answers[asked["key"]] = {n: made.tensors.get(f"{number}.{n}_out") for n in asked["tensors"]}
-ropewalk.kernel(name="answers" if file else "question", pairing=pairing, dtypes=("f32", "f16", "bf16"), raw=True,
-                supports=few, thread_safe=False)(answer if file else ask)
+ropewalk.kernel(name="answers" if file else "question", pairing=pairing, dtypes=("f32", "f16", "bf16"),
+                raw=True, supports=few, thread_safe=False)(answer if file else ask)

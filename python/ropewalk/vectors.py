@@ -71,12 +71,13 @@ def judge(path):
             _require(y is not None, f"question {number} has no {number}.{name}_out")
             _require(x is not None and (y.shape, y.dtype) == (x.shape, x.dtype),
                      f"{number}.{name}_out is {y.dtype} {list(y.shape)}, not as {number}.{name}")
-    done = verify({"ROPEWALK_ANSWERS": os.path.abspath(path), "ROPEWALK_PAIRING": made.metadata["pairing"]},
-                  "--kernel", "answers", "--dtype", made.metadata["dtype"])
+    file, pairing = os.path.abspath(path), made.metadata["pairing"]
+    done = verify({"ROPEWALK_ANSWERS": file, "ROPEWALK_PAIRING": pairing}, "--kernel", "answers",
+                  "--dtype", made.metadata["dtype"])
     _require(done.returncode in (0, 1), (done.stderr or done.stdout).strip()[-300:])
-    again = f"ROPEWALK_ANSWERS='{os.path.abspath(path)}' ROPEWALK_PAIRING={made.metadata['pairing']} "
-    lines = done.stdout.replace("ropewalk replay", f"{again}ropewalk replay").splitlines() + [f"not seen in such a file: {UNSEEN}"]
-    return lines, done.returncode
+    replay = f"ROPEWALK_ANSWERS='{file}' ROPEWALK_PAIRING={pairing} ropewalk replay"
+    lines = done.stdout.replace("ropewalk replay", replay).splitlines()
+    return [*lines, f"not seen in such a file: {UNSEEN}"], done.returncode
 
 
 def main(what, path, *words):

@@ -77,25 +77,27 @@ class Rotary:
         self.module, f"{self.layer}_inv_freq" if self.layer else "inv_freq", None))
 
     def __call__(self, positions, dtype):
-        words = [self.layer] if self.layer else []
-        x = torch.zeros(1, 1, dtype=DTYPES[dtype])
-        tables = self.module(x, torch.from_numpy(positions), *words)
+        tables = self.tables(positions, dtype)
         return tables[::-1] if self.takes[1:2] == ["sin"] else tables  # GPT-J's come so
+
+    def tables(self, positions, dtype):
+        x, words = torch.zeros(1, 1, dtype=DTYPES[dtype]), [self.layer] if self.layer else []
+        return self.module(x, torch.from_numpy(positions), *words)
 
     def cast(self, dtype):
         self.module.to(DTYPES[dtype])
 
     def rotate(self, q, k, positions, dtype):
-        tables = self.module(torch.zeros(1, 1, dtype=DTYPES[dtype]), torch.from_numpy(positions[None]),
-                             *([self.layer] if self.layer else []))
+        tables = self.tables(positions[None], dtype)
         q, k = (torch.from_numpy(a).to(DTYPES[dtype])[None] for a in (q, k))
-        if len({"k", "xk", "freqs_cis"} & {*self.takes}) == 0:  # one tensor, [batch, tokens, heads, dim]
+        if not {"k", "xk"} & {*self.takes}:  # one tensor a call, [batch, tokens, heads, dim]
             words = {"unsqueeze_dim": 2} if "unsqueeze_dim" in self.takes else {}
             return [self.apply(a, *tables, **words)[0] for a in (q, k)]
         if "[:, :, None, :]" in inspect.getsource(self.apply):
             return [a[0] for a in self.apply(q, k, tables)]
         tables = tables if isinstance(tables, tuple) else (tables,)
-        return [a.transpose(1, 2)[0] for a in self.apply(*(a.transpose(1, 2) for a in (q, k)), *tables)]
+        out = self.apply(q.transpose(1, 2), k.transpose(1, 2), *tables)
+        return [a.transpose(1, 2)[0] for a in out]
 
 
 def offer(types):
