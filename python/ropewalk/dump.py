@@ -17,6 +17,8 @@ MOST = 1 << 30  # bytes of a file, and of what an .npz unpacks
 KEY = "ropewalk_dump"
 LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3), "sbhd": (1, 0, 2, 3)} | {"thd": None, "td": None}
 PAIRS = (("x", "y"), ("q", "q_out"), ("k", "k_out"))
+# The outputs of two engines, without inputs.
+OTHERS = (("y", "y_other"), ("q_out", "q_other"), ("k_out", "k_other"))
 NAMES = {"positions": "position_ids", "xq": "q", "xk": "k", "query": "q", "key": "k"}
 KNOWN = "x", "q", "k", "position_ids", "cos", "sin", "inv_freq"
 

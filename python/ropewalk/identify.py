@@ -34,6 +34,7 @@ class Part:
     pairing: str = ""
     written: str = ""  # where outputs lie, if not where the inputs do
     r: np.ndarray = None  # [batch, tokens, pairs]
+    other: str = ""  # y is that of another engine, and x is no input
     sign: int = 1  # -1: it turns backwards
     left: float = 0.0  # of the worst pair, after the fit, in u
     notes: list = field(default_factory=list)
@@ -46,13 +47,14 @@ def parts_of(dump):
     layout = dump.metadata.get("layout", "bshd")
     _require(layout in dumps.LAYOUTS, f"layout {layout!r} is not one of {', '.join(dumps.LAYOUTS)}")
     out = []
-    for name, result in dumps.PAIRS:
+    for name, result in (*dumps.PAIRS, *dumps.OTHERS):
         if name not in dump.tensors or result not in dump.tensors:
             continue
         x, y = (laid_out(dump.tensors[n], n, layout, dump.metadata) for n in (name, result))
         _require(x.shape == y.shape, f"{result} has the shape {y.shape}, and {name} {x.shape}")
         _require(dump.dtypes[result], f"{result} has no floating-point type")
         out.append(Part(name, x, y, dump.dtypes[result]))
+        out[-1].other = result if result.endswith("_other") else ""
     _require(out, f"it needs x and y, or q and q_out: it has {', '.join(dump.tensors) or 'nothing'}")
     return out
 
@@ -356,8 +358,9 @@ def identify(dump, config=None):
         if not (np.abs(part.x) > 0).any():
             report.say(part.name, "is zero: nothing can be told", False)
             continue
-        helpers = [p for p in parts if p is not part and p.x.shape[-1] == part.x.shape[-1]]
-        like = next((p for p in parts if p is not part and p.pairs), None)
+        others = [p for p in parts if p is not part and bool(p.other) == bool(part.other)]
+        helpers = [p for p in others if p.x.shape[-1] == part.x.shape[-1]]
+        like = next((p for p in others if p.pairs), None)
         explain(report, dump, part, helpers, model, like)
     return report
 
@@ -378,7 +381,8 @@ def explain(report, dump, part, helpers, model, like):
     else:
         find_pairs(part, helpers)
     if not part.window.size:
-        report.say("rotated", "nothing: y is x", False)
+        same = f"nothing: {part.other} is {part.name}" if part.other else "nothing: y is x"
+        report.say("rotated", same, bool(part.other))
         return
     if not part.pairs:
         report.say("pairing", "unknown: no partner explains the elements", False)
@@ -399,11 +403,34 @@ def explain(report, dump, part, helpers, model, like):
         digits = 6 if part.dtype in ("f32", "f64") else 3
         wanted = model["attention_scale"] if model else scale
         report.say("scale", f"{scale:.{digits}g}", abs(scale / wanted - 1) < 1e-2)
+    if part.other:
+        relative(report, dump, part, model)
+        return
     p = positions_of(dump, part)
     if p is None:
         report.say("", "no positions in the file: 0, 1, 2, ... are taken")
         p = np.broadcast_to(np.arange(part.x.shape[1]), part.x.shape[:2])
     angles(report, dump, part, p, model, scale)
+
+
+def relative(report, dump, part, model):
+    """What turns the output of one engine into that of another."""
+    tolerance = 16 * UNIT[part.dtype] + 1e-6
+    unit = part.r / np.maximum(np.abs(part.r), 1e-300)
+    mean, n = unit.mean((0, 1)), len(part.pairs)
+    if np.abs(unit - mean).max() > tolerance:
+        report.say("turned", "by other angles at other positions: frequencies or positions differ", False)
+        return
+    given = np.array(model["inv_freq"]) if model else dump.tensors.get("inv_freq")
+    base = base_of(np.abs(np.angle(mean)), tolerance) if given is None else None
+    if base and abs(base[1] - round(base[1])) < 1e-3:
+        given = base[0] ** (-np.arange(n) / n)
+    for shift in sorted(range(-64, 65), key=abs) if given is not None and len(given) == n else ():
+        if np.abs(np.exp(1j * shift * given) - mean).max() <= tolerance:
+            how = f"{abs(shift)} positions {'more' if shift > 0 else 'less'}"
+            report.say("turned", f"{part.other} is {part.name} turned by {how}", shift == 0)
+            return
+    report.say("turned", "by the same angles at all positions, which no shift explains", False)
 
 
 def angles(report, dump, part, p, model, scale):

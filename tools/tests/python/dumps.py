@@ -37,6 +37,11 @@ ropewalk.capture(rope)(q, k, cos, sin)
 assert os.path.exists(f"{folder}/rope-{os.getpid()}.safetensors")
 np.savez(f"{folder}/other.npz", q=q, k=k, q_out=rope(q, k, cos, sin)[0], k_out=rope(q, k, cos, sin)[1])
 
+more = draw.standard_normal((1, 96, 4, 32))
+one, two = (rope(more, more, *(f(angles + s * angles[:, 1:2]) for f in (np.cos, np.sin)))[0] for s in (0, 2))
+dump.write(f"{folder}/relative.safetensors", {"y": one.astype("f4"), "y_other": two.astype("f4")}, {})
+dump.write(f"{folder}/equal.safetensors", {"y": one.astype("f4"), "y_other": one.astype("f4")}, {})
+
 # Lies of the header, and any byte of it changed.
 with open(f"{folder}/right.safetensors", "rb") as file:
     whole = file.read()
