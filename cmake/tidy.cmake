@@ -107,7 +107,7 @@ set(owners
   "nlohmann/=reports/record/record(_test)?.cpp|${fields}|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
-  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|${driver}).cpp|${host}.cpp")
+  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|${driver}).cpp|${host}.cpp|.*file.c")
 
 function(check_include file line header)
   foreach(owner IN LISTS owners)

@@ -171,7 +171,7 @@ def bytes_of(array):
     array = np.ascontiguousarray(array)
     if array.dtype.name == "bfloat16":
         return array.view("u2").tobytes(), "BF16", array.shape
-    kinds = {np.dtype(v): k for k, v in TYPES.items() if k != "BF16"}
+    kinds = {np.dtype(v): k for k, v in TYPES.items()}  # u2: the bits of bf16
     _require(array.dtype in kinds, f"arrays of {array.dtype} are not dumped")
     return array.tobytes(), kinds[array.dtype], array.shape
 

@@ -8,10 +8,12 @@ import os
 import numpy as np
 
 import ropewalk
-from ropewalk import dump
+from ropewalk import dump, views
 from ropewalk.angles import rounded
 
-MOST = 1 << 13  # elements of a question, unless it is about many positions
+# Elements of a question, unless it is about many positions. A model's has more heads.
+MOST = 1 << (15 if os.environ.get("ROPEWALK_MODEL") else 13)
+views.Library.bfloat16 = lambda self: np.dtype("u2")  # its bits, which nobody computes with
 folder, file = os.environ.get("ROPEWALK_QUESTIONS"), os.environ.get("ROPEWALK_ANSWERS")
 pairing = os.environ.get("ROPEWALK_PAIRING", "half_split")
 NAMES = ("q", "k", "v", "w")
@@ -36,7 +38,7 @@ def as_f64(array, dtype):
 
 def stored(values, dtype):
     if dtype == "bf16":
-        return (rounded(values, "bf16").astype("f4").view("u4") >> 16).astype("u2").view("i2")
+        return (rounded(values, "bf16").astype("f4").view("u4") >> 16).astype("u2")
     return values.astype({"f64": "f8", "f32": "f4", "f16": "f2"}[dtype])
 
 

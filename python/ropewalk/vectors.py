@@ -4,6 +4,8 @@
 import hashlib
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -20,8 +22,20 @@ PROPERTIES = "agreement", "norm", "relative_position", "position_sweep", "untouc
 UNSEEN = "memory, history, threads, alignment, strides, device, and whether a call leaves anything behind"
 
 
-def verify(environment, *words):
-    """`ropewalk verify` of the kernel in questions.py."""
+def verify(model, environment, *words):
+    """`ropewalk verify` of the kernel in questions.py, for the shape of a model, if one is given."""
+    if "shape" in model:
+        words += (f"--shape={model['shape']}",)
+    if "shape" in model or "config" in model:
+        environment["ROPEWALK_MODEL"] = "1"
+    with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
+        if "config" in model:
+            (Path(folder) / "config.json").write_text(model["config"], encoding="utf-8")
+            words += "--config", f"{folder}/config.json"
+        return run(environment, words)
+
+
+def run(environment, words):
     plugin = str(Path(__file__).parent / "questions.py")
     chosen = [word for name in PROPERTIES for word in ("--property", name)]
     return subprocess.run(
@@ -30,11 +44,16 @@ def verify(environment, *words):
         env={**os.environ, **environment}, capture_output=True, text=True)
 
 
-def write(path, dtype="f32", pairing="half_split"):
+def write(path, dtype="f32", pairing="half_split", config="", shape=""):
     """Asks everything once, and writes what was asked."""
+    model = {}
+    if config:
+        model["config"] = Path(config).read_text(encoding="utf-8")
+    if shape:
+        model["shape"] = shape
     with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
-        done = verify({"ROPEWALK_QUESTIONS": folder, "ROPEWALK_PAIRING": pairing}, "--kernel", "question",
-                      "--dtype", dtype)
+        done = verify(model, {"ROPEWALK_QUESTIONS": folder, "ROPEWALK_PAIRING": pairing}, "--kernel",
+                      "question", f"--dtype={dtype}")
         _require(done.returncode == 0, f"no questions could be made: {(done.stderr or done.stdout)[-300:]}")
         tensors, asked = {}, []
         for number, file in enumerate(sorted(Path(folder).glob("*.npz"))):
@@ -45,10 +64,8 @@ def write(path, dtype="f32", pairing="half_split"):
                     if name != "asked":
                         tensors[f"{number}.{name}"] = one[name]
     print_of = fingerprint(asked)
-    if dtype == "bf16":
-        tensors = {n: a.view("u2") if a.dtype == "i2" else a for n, a in tensors.items()}
     dump.write(path, tensors, {"questions": json.dumps(asked), "fingerprint": print_of, "dtype": dtype,
-                               "pairing": pairing})
+                               "pairing": pairing, **model})
     size = os.path.getsize(path) / 1e6
     return [f"{path}: {len(asked)} questions in {dtype}, {pairing}; {size:.1f} MB, fingerprint {print_of}",
             "for each N add N.q_out (N.k_out, ...), then: ropewalk verify FILE"]
@@ -71,13 +88,13 @@ def judge(path):
             _require(y is not None, f"question {number} has no {number}.{name}_out")
             _require(x is not None and (y.shape, y.dtype) == (x.shape, x.dtype),
                      f"{number}.{name}_out is {y.dtype} {list(y.shape)}, not as {number}.{name}")
-    file, pairing = os.path.abspath(path), made.metadata["pairing"]
-    done = verify({"ROPEWALK_ANSWERS": file, "ROPEWALK_PAIRING": pairing}, "--kernel", "answers",
-                  "--dtype", made.metadata["dtype"])
+    taken = {"ROPEWALK_ANSWERS": os.path.abspath(path), "ROPEWALK_PAIRING": made.metadata["pairing"]}
+    done = verify(made.metadata, taken, "--kernel", "answers", f"--dtype={made.metadata['dtype']}")
     _require(done.returncode in (0, 1), (done.stderr or done.stdout).strip()[-300:])
-    replay = f"ROPEWALK_ANSWERS='{file}' ROPEWALK_PAIRING={pairing} ropewalk replay"
-    lines = done.stdout.replace("ropewalk replay", replay).splitlines()
-    return [*lines, f"not seen in such a file: {UNSEEN}"], done.returncode
+    replay = " ".join(f"{key}={shlex.quote(word)}" for key, word in taken.items())
+    text = done.stdout.replace("ropewalk replay", f"{replay} ropewalk replay")
+    text = re.sub(r"(,| \() ?framework: [^)]*(\))", lambda m: m[2] if m[1] == "," else "", text)
+    return [*text.splitlines(), f"not seen in such a file: {UNSEEN}"], done.returncode
 
 
 def main(what, path, *words):

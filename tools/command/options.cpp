@@ -245,6 +245,8 @@ void define(CLI::App& verb, VectorsOptions& o) {
   verb.add_option("-o,--out", o.file, "the file to write (docs/vectors.md)")->required();
   verb.add_option("--dtype", o.dtype)->check(CLI::IsMember({"f32", "f16", "bf16"}));
   verb.add_option("--pairing", o.pairing)->check(CLI::IsMember({"half_split", "interleaved"}));
+  verb.add_option("--config", o.config, "a model's config.json: questions of its shape");
+  verb.add_option("--shape", o.shape, "questions of this shape, as verify takes it");
   add_python_option(verb);
 }
 

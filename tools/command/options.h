@@ -156,6 +156,7 @@ struct IdentifyOptions {
 struct VectorsOptions {
   std::string file;                                   ///< to be written
   std::string dtype = "f32", pairing = "half_split";  ///< of the questions
+  std::string config, shape;                          ///< of a model; may be empty
 };
 
 struct IncludeDirOptions {};

@@ -29,8 +29,9 @@ int run(const IdentifyOptions& options) {
 }
 
 int run(const VectorsOptions& options) {
-  return print_python("vectors", {"ask", options.file, options.dtype, options.pairing},
-                      options.file);
+  const std::vector<std::string> words{"ask",           options.file,   options.dtype,
+                                       options.pairing, options.config, options.shape};
+  return print_python("vectors", words, options.file);
 }
 
 int verify_answers(const std::string& file) {
