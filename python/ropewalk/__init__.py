@@ -8,10 +8,11 @@
         a, b = np.split(x, 2, -1)
         return np.concatenate((a * cos - b * sin, b * cos + a * sin), -1)
 
-`python -m ropewalk verify my_rope.py` judges it. `ropewalk.assert_rope` does so inside a test.
+`python -m ropewalk verify my_rope.py` judges it. `ropewalk.assert_rope` does so inside a test;
+`ropewalk.assert_same` compares two functions.
 """
 
-from .assertion import assert_rope
+from .assertion import assert_rope, assert_same
 from .command import get_include
 from .decorator import KernelError, kernel
 from .providers import provider
@@ -25,4 +26,5 @@ def capture(*args, **words):
     return dump.capture(*args, **words)
 
 
-__all__ = ["KernelError", "assert_rope", "capture", "get_include", "kernel", "provider"]
+__all__ = ["KernelError", "assert_rope", "assert_same", "capture", "get_include", "kernel",
+           "provider"]

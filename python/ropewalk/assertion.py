@@ -1,4 +1,4 @@
-"""assert_rope: the judgement of one function inside a project's own tests."""
+"""assert_rope and assert_same: judgements of functions inside a project's own tests."""
 
 import hashlib
 import importlib
@@ -35,6 +35,42 @@ def assert_rope(fn, *, profile="smoke", properties=(), **words):
     The words are those of `ropewalk.kernel`. A decorated function has its own. `properties` are the
     names of those to judge; without them all are."""
     __tracebackhide__ = True  # pytest then shows the line that asserts, not this function
+    plugin, names = plugin_of(fn, words)
+    chosen = [word for name in names for word in ("--kernel", name)]
+    chosen += [word for name in properties for word in ("--property", name)]
+    output = run("verify", "--plugin", plugin, *chosen, "--profile", profile)
+    if output is not None:
+        raise AssertionError("\n".join(failing(output)))
+
+
+def assert_same(f, g, *, config=None, shape=None, max_ulp=0, **words):
+    """Compares two functions as `ropewalk diff` does. Raises AssertionError with where they part.
+
+    The words are those of `ropewalk.kernel`, for both; a decorated function has its own."""
+    __tracebackhide__ = True
+    targets = []
+    for function in (f, g):
+        plugin, names = plugin_of(function, {} if decorations(function) else words)
+        targets.append(f"{plugin}::{names[0]}")
+    more = ["--config", str(config)] if config else []
+    more += ["--shape", shape] if shape else []
+    output = run("diff", *targets, "--max-ulp", str(max_ulp), *more)
+    if output is not None:
+        raise AssertionError(output)
+
+
+def run(verb, *words):
+    """What the command printed, if its exit code is 1; None if it is 0. Raises RuntimeError else."""
+    done = subprocess.run([command.find(), verb, *words, "--python", sys.executable],
+                          capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        said = done.stderr.strip() or done.stdout.strip()
+        raise RuntimeError(said or f"ropewalk exited with {done.returncode}")
+    return done.stdout if done.returncode else None
+
+
+def plugin_of(fn, words):
+    """(a file that offers the function, the names of its kernels)."""
     function = reference(fn)
     if words or not decorations(fn):
         bound = inspect.signature(kernel).bind(**words)
@@ -48,20 +84,7 @@ def assert_rope(fn, *, profile="smoke", properties=(), **words):
         names = [k.name for k in offered if k.function is fn]
         text = "decorations(function)"
     path = [os.path.abspath(p) for p in sys.path]
-    plugin = keep(names[0], PLUGIN.format(path=path, function=function, words=text))
-    chosen = [word for name in names for word in ("--kernel", name)]
-    chosen += [word for name in properties for word in ("--property", name)]
-    judged = subprocess.run(
-        [command.find(), "verify", "--plugin", plugin, "--python", sys.executable]
-        + [*chosen, "--profile", profile],
-        capture_output=True,
-        text=True,
-    )
-    if judged.returncode == 1:
-        raise AssertionError("\n".join(failing(judged.stdout)))
-    if judged.returncode != 0:
-        said = judged.stderr.strip() or judged.stdout.strip()
-        raise RuntimeError(said or f"ropewalk exited with {judged.returncode}")
+    return keep(names[0], PLUGIN.format(path=path, function=function, words=text)), names
 
 
 def decorations(fn):

@@ -367,4 +367,41 @@ void add_out_option(CLI::App& verb, std::string& out, const char* help) {
   verb.add_option("--out", out, help)->type_name("DIR");
 }
 
+void define(CLI::App& verb, IdentifyOptions& o) {
+  verb.add_option("file", o.file, "x and y, or q, k, q_out, k_out, in safetensors, .npz or .pt")
+      ->required();
+  verb.add_option("--config", o.config, "the model's config.json: what the rotation should be");
+  add_python_option(verb);
+  verb.add_flag("--json", o.json, "print what was found as one JSON object");
+}
+
+void define(CLI::App& verb, VectorsOptions& o) {
+  verb.add_option("-o,--out", o.file, "the file to write (docs/vectors.md)")->required();
+  verb.add_option("--dtype", o.dtype)->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  verb.add_option("--pairing", o.pairing)->check(CLI::IsMember({"half_split", "interleaved"}));
+  verb.add_option("--config", o.config, "a model's config.json: questions of its shape");
+  verb.add_option("--shape", o.shape, "questions of this shape, as verify takes it");
+  add_python_option(verb);
+}
+
+void define(CLI::App& verb, DiffOptions& o) {
+  verb.add_option("targets", o.targets,
+                  "two of: a kernel of the tree, ./k.so::NAME, f.py::NAME, LIBRARY::NAME; or two "
+                  "files of tensors (docs/diff.md)")
+      ->required()
+      ->expected(2)
+      ->type_name("A B");
+  add_python_option(verb);
+  add_tolerate_option(verb, o.tolerated);
+  add_cpu_features_option(verb, o.cpu_features, "act like an older machine");
+  add_workload_options(verb, o);
+  verb.add_option("--max-ulp", o.max_ulp, "exit with 0 if no element is further apart (default 0)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--svg", o.svg, "draw how the distance grows with the position")
+      ->type_name("FILE.svg");
+  add_json_option(verb, o.json);
+  add_quiet_option(verb, o.quiet, "print a line for each pairing and data type");
+}
+
 }  // namespace ropewalk::tools

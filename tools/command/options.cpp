@@ -233,23 +233,6 @@ void define(CLI::App& verb, CompareOptions& o) {
       ->type_name("FILE.md");
 }
 
-void define(CLI::App& verb, IdentifyOptions& o) {
-  verb.add_option("file", o.file, "x and y, or q, k, q_out, k_out, in safetensors, .npz or .pt")
-      ->required();
-  verb.add_option("--config", o.config, "the model's config.json: what the rotation should be");
-  add_python_option(verb);
-  verb.add_flag("--json", o.json, "print what was found as one JSON object");
-}
-
-void define(CLI::App& verb, VectorsOptions& o) {
-  verb.add_option("-o,--out", o.file, "the file to write (docs/vectors.md)")->required();
-  verb.add_option("--dtype", o.dtype)->check(CLI::IsMember({"f32", "f16", "bf16"}));
-  verb.add_option("--pairing", o.pairing)->check(CLI::IsMember({"half_split", "interleaved"}));
-  verb.add_option("--config", o.config, "a model's config.json: questions of its shape");
-  verb.add_option("--shape", o.shape, "questions of this shape, as verify takes it");
-  add_python_option(verb);
-}
-
 void define(CLI::App&, IncludeDirOptions&) {}
 
 template <class Options>

@@ -153,6 +153,12 @@ struct IdentifyOptions {
   bool json = false;
 };
 
+struct DiffOptions : JudgingOptions, WorkloadChoice {
+  double max_ulp = 0;
+  std::string svg;  ///< the path of a picture to write; may be empty
+  bool json = false, quiet = false;
+};
+
 struct VectorsOptions {
   std::string file;                                   ///< to be written
   std::string dtype = "f32", pairing = "half_split";  ///< of the questions
@@ -161,10 +167,10 @@ struct VectorsOptions {
 
 struct IncludeDirOptions {};
 
-using VerbOptions =
-    std::variant<VerifyOptions, BenchOptions, RunOptions, ReportOptions, CompareOptions,
-                 ConfigOptions, IdentifyOptions, VectorsOptions, ListOptions, ReplayOptions,
-                 DoctorOptions, IncludeDirOptions, MutantsOptions, MergeOptions, EncodingsOptions>;
+using VerbOptions = std::variant<VerifyOptions, BenchOptions, RunOptions, ReportOptions,
+                                 CompareOptions, ConfigOptions, IdentifyOptions, DiffOptions,
+                                 VectorsOptions, ListOptions, ReplayOptions, DoctorOptions,
+                                 IncludeDirOptions, MutantsOptions, MergeOptions, EncodingsOptions>;
 
 /// The text as a word of a line for the shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);

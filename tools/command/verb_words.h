@@ -50,6 +50,10 @@ inline constexpr VerbWords verb_words[] = {
     {"identify", helpers, "what rotation leads from x to y, in tensors from anywhere",
      "  ropewalk identify dump.safetensors\n"
      "  ropewalk identify dump.safetensors --config config.json"},
+    {"diff", helpers, "do two kernels rotate alike, bit for bit, and where do they part?",
+     "  ropewalk diff plain avx512\n  ropewalk diff ./old.so::mine ./new.so::mine --max-ulp 1\n"
+     "  ropewalk diff trainer.py::rope server.py::rope --config config.json --svg apart.svg\n"
+     "  ropewalk diff trainer.safetensors server.safetensors"},
     {"vectors", helpers, "write the questions that kernels are asked, for other hardware to answer",
      "  ropewalk vectors -o questions.safetensors\n"
      "  ropewalk verify answers.safetensors"},

@@ -15,7 +15,7 @@ int print_python(const std::string& module, const std::vector<std::string>& word
   run_python(file, "from ropewalk." + module + " import main; main(*sys.argv[1:])", words,
              [&](const std::string& key, const std::string& text) {
                if (key == "line") fmt::print("{}\n", printable(text));
-               if (key == "end") code = text == "0" ? 0 : 1;
+               if (key == "end") code = text == "0" ? 0 : text == "kernels" ? -1 : 1;
              });
   return code;
 }
@@ -32,6 +32,14 @@ int run(const VectorsOptions& options) {
   const std::vector<std::string> words{"ask",           options.file,   options.dtype,
                                        options.pairing, options.config, options.shape};
   return print_python("vectors", words, options.file);
+}
+
+std::optional<int> diff_in_python(const DiffOptions& options) {
+  const std::vector<std::string> words{
+      options.targets[0], options.targets[1], options.configs.empty() ? "" : options.configs[0],
+      fmt::format("{}", options.max_ulp), options.json ? "json" : ""};
+  const int code = print_python("diff", words, options.targets[0]);
+  return code < 0 ? std::nullopt : std::optional(code);
 }
 
 int verify_answers(const std::string& file) {

@@ -2,6 +2,7 @@
 // process judges them: python/ropewalk/judge.py.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,10 @@ void run_python(const std::string& what, const std::string& code,
 
 /// Verdicts on a file of answers to the questions of `ropewalk vectors`.
 int verify_answers(const std::string& file);
+
+/// Compares two files of tensors, or two providers of angles. Returns the exit code of diff; empty:
+/// the targets name kernels.
+std::optional<int> diff_in_python(const DiffOptions& options);
 
 /// `ropewalk list --libraries`.
 int list_libraries();

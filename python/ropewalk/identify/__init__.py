@@ -20,7 +20,8 @@ POSITIONS = 1 << 13  # that are searched
 class Report:
     """`lines`: what was found. `explained`: one rotation explains all."""
 
-    def __init__(self):
+    def __init__(self, layout):
+        self.layout = layout
         self.lines, self.explained, self.pairs_known = [], True, True
 
     def say(self, what, text, holds=True):
@@ -40,7 +41,7 @@ def identify(dump, config=None):
             reasons.append(reason)
             continue
         if reports[-1].pairs_known:
-            reports[-1].lines.insert(0, f"{'layout':<10} {layout}, of those that a file may have")
+            reports[-1].lines.insert(0, f"{'layout':<10} {layout} (the file names none)")
             return reports[-1]
     if not reports:
         raise reasons[0]
@@ -48,7 +49,7 @@ def identify(dump, config=None):
 
 
 def in_layout(dump, layout, model):
-    report, parts = Report(), parts_of(dump, layout)
+    report, parts = Report(layout), parts_of(dump, layout)
     for part in sorted(parts, key=lambda p: -p.x.shape[2]):
         if not (np.abs(part.x) > 0).any():
             report.say(part.name, "is zero: nothing can be told", False)

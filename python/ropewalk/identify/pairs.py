@@ -15,6 +15,7 @@ from ..decorator import _require
 
 UNIT = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 FEW = 32  # tokens from which partners are found
+MOST = 1024  # elements of a head
 
 
 @dataclass
@@ -47,6 +48,7 @@ def parts_of(dump, layout):
             continue
         x, y = (laid_out(dump.tensors[n], n, layout, dump.metadata) for n in (name, result))
         _require(x.shape == y.shape, f"{result} has the shape {y.shape}, and {name} {x.shape}")
+        _require(x.shape[-1] <= MOST, f"{name} has heads of {x.shape[-1]}; up to {MOST} are explained")
         _require(dump.dtypes[result], f"{result} has no floating-point type")
         out.append(Part(name, x, y, dump.dtypes[result]))
         out[-1].other = result if result.endswith("_other") else ""
@@ -181,16 +183,19 @@ def normed(x):
 
 def fit_residuals(x, y):
     """[i, j]: what is left of y_i after the best c x_i - s x_j of each token, summed."""
-    gram, cross = np.einsum("thi,thj->tij", x, x), np.einsum("thi,thj->tij", y, x)
-    own, mixed = np.einsum("tii->ti", gram)[:, :, None], gram
-    other, b = own.transpose(0, 2, 1), np.einsum("tii->ti", cross)[:, :, None]
-    d = cross
+    return sum(residuals_of_token(*token) for token in zip(x, y))
+
+
+def residuals_of_token(x, y):
+    gram, cross = x.T @ x, y.T @ x
+    own, other, mixed = np.diag(gram)[:, None], np.diag(gram)[None], gram
+    b, d = np.diag(cross)[:, None], cross
     det = own * other - mixed**2
     with np.errstate(divide="ignore", invalid="ignore"):
         explained = (b**2 * other - 2 * b * d * mixed + d**2 * own) / det
-    whole = (y**2).sum(1)[:, :, None]
+    whole = (y**2).sum(0)[:, None]
     left = np.where(det > 1e-12 * own * other, whole - explained, whole)
-    return np.maximum(left, 0).sum(0)
+    return np.maximum(left, 0)
 
 
 def name_pairs(part, partner):

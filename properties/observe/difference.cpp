@@ -1,0 +1,388 @@
+#include "properties/observe/difference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include "base/system/memory_limits.h"
+#include "harness/cases/names.h"
+#include "harness/judge/judge.h"
+#include "properties/array/array_run.h"
+#include "properties/array/offered_features.h"
+#include "properties/fixed_cases.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+constexpr std::int64_t swept_densely = 131'072, array_cases = 60, most_faults = 3;
+constexpr std::int64_t most_looked_at = 1 << 18;  // pairs that are held to the exact rotation
+
+// The same case for another kernel. Empty: the contract is another one, and the tables hold other
+// angles than the frequencies.
+std::optional<Case> asked_of(const KernelFacts& facts, Case c) {
+  c.kernel = facts.name;
+  c.plugin = facts.plugin;
+  if (c.contract == facts.angle_contract) return c;
+  if (c.own_tables || c.own_sin || c.table_apart != 0) return {};
+  c.contract = facts.angle_contract;
+  c.positions_null = false;
+  c.table_spare_rows = 0;
+  c.table_row_stride = contiguous;
+  c.table_dtype.reset();
+  c.rows_by = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ROW_BY_TOKEN : ROPE_ROW_BY_POSITION;
+  return c;
+}
+
+std::size_t row_of(std::int64_t position) {
+  const auto* row = std::upper_bound(std::begin(position_rows), std::end(position_rows), position);
+  return static_cast<std::size_t>(row - std::begin(position_rows)) - 1;
+}
+
+double ulps_apart(const Format& format, double a, double b) {
+  const double size = std::max({std::abs(a), std::abs(b), format.normal});
+  return std::abs(a - b) / (2 * format.u * std::exp2(std::floor(std::log2(size))));
+}
+
+class CellComparison {
+ public:
+  // The cases are those that `offer`, of the first kernel, allows.
+  CellComparison(Subject& a, Subject& b, const Offer& offer, const Offer& other,
+                 const VerifyPlan& plan)
+      : a_(a), b_(b), offer_(offer), table_of_b_(other.base.table_dtype), plan_(plan) {
+    out_.pairing = offer.base.pairing;
+    out_.dtype = offer.base.dtype;
+  }
+
+  CellDifference run() {
+    sweep();
+    in_sweep_ = false;
+    const Property& agreement = property_named("agreement");
+    Offer named = offer_;
+    named.base.property = agreement.name;
+    for (const Case& c : agreement.fixed_cases(named, Profile::smoke)) compare(c);
+    run_cases_of_array();
+    return std::move(out_);
+  }
+
+ private:
+  // ---- cases
+
+  void sweep() {
+    const HeadSize narrow{4, 4}, usual{128, 128};
+    const bool of_model = plan_.shapes.only.has_value();
+    const auto has = [&](HeadSize size) {
+      return offer_.any_size ||
+             std::any_of(offer_.sizes.begin(), offer_.sizes.end(), [&](HeadSize each) {
+               return each.head_dim == size.head_dim && each.rotary_dim == size.rotary_dim;
+             });
+    };
+    Case c = offer_.base;
+    if (!of_model) {
+      const Case thin = with(resized(c, narrow), offer_, {.heads = 8});
+      constexpr std::int64_t chunk = 16384;
+      if (has(narrow) && offer_.tokens)
+        for (std::int64_t from = 0; from < swept_densely; from += chunk)
+          compare(with(thin, offer_, {.from = from, .tokens = chunk}));
+      c = has(usual) ? resized(c, usual) : widened(c, offer_);
+      c = with(c, offer_, {.heads = 4});
+    }
+    c = with(c, offer_, {.by_token = c.contract == ROPE_CONTRACT_TABLE});
+    // A table by position would have to be laid out up to its last row.
+    if (c.contract == ROPE_CONTRACT_TABLE && !offer_.rows_by_token && has({16, 16}) && !of_model)
+      c = resized(c, {16, 16});
+    out_.rotary_dim = c.rotary_dim;
+    for (std::size_t row = 0; row < std::size(position_rows); ++row) sweep_row(c, row);
+  }
+
+  // Positions of a row of the table, evenly over their logarithm.
+  void sweep_row(Case c, std::size_t row) {
+    constexpr std::int64_t count = 32;
+    const bool is_last = row + 1 == std::size(position_rows);
+    const double low = static_cast<double>(std::max<std::int64_t>(position_rows[row], 1)),
+                 high = static_cast<double>(is_last ? swept_to : position_rows[row + 1] - 1);
+    std::vector<std::int64_t> all{position_rows[row]};
+    for (std::int64_t i = 1; i < count; ++i)
+      all.push_back(std::llround(
+          low * std::pow(high / low, static_cast<double>(i) / static_cast<double>(count - 1))));
+    const std::int64_t at_once = offer_.tokens && c.tokens == 1 ? count : c.tokens;
+    c.position_rule = PositionRule::list;
+    c.tokens = at_once;
+    for (std::int64_t from = 0; from + at_once <= count; from += at_once) {
+      c.positions.clear();
+      for (std::int64_t b = 0; b < c.batch; ++b)
+        c.positions.insert(c.positions.end(), all.begin() + from, all.begin() + from + at_once);
+      compare(c);
+    }
+  }
+
+  void run_cases_of_array() {
+    if (is_over()) return;
+    static const Property compares{
+        .name = "difference",
+        .claim = {},
+        .judge = [](Subject&, const Problem& problem, const Execution& execution,
+                    const RowSample&) { return of_array->judge(problem, execution); }};
+    of_array = this;
+    JudgeThreads threads;
+    std::vector<Subject> subjects{a_};
+    Answers answers(subjects[0], offer_);
+    ArrayLimits limits;
+    limits.profile = Profile::smoke;
+    limits.seed = plan_.seed;
+    limits.most_cases = array_cases;
+    const PropertyRun run =
+        run_array(threads, subjects, answers, {&compares}, limits).runs[compares.name];
+    if (run.failing) note_fault(a_.facts, run.worst.reason, *run.failing);
+  }
+  static thread_local CellComparison* of_array;
+
+  Finding judge(const Problem& problem, const Execution& execution) {
+    Finding f;
+    f.compared = 1;
+    take(problem, execution.outputs[0]);
+    return f;
+  }
+
+  // ---- calls
+
+  void compare(const Case& c) {
+    if (is_over()) return;
+    try {
+      const Problem problem =
+          make_problem(*asked_of(a_.facts, c), a_.oracle, SecondPositions::none);
+      const Execution execution = execute_once(a_, problem, true);
+      if (!is_refused(a_, problem, execution)) take(problem, execution.outputs[0]);
+    } catch (const NoMemory&) {
+      ++out_.refused;
+    } catch (const std::bad_alloc&) {
+      ++out_.refused;
+    }
+  }
+
+  void take(const Problem& of_a, const Outputs& outputs_of_a) {
+    if (is_over()) return;
+    std::optional<Case> c = asked_of(b_.facts, of_a.source);
+    if (!c) return;
+    if (of_a.source.table_dtype == offer_.base.table_dtype) c->table_dtype = table_of_b_;
+    try {
+      const Problem of_b = make_problem(*c, b_.oracle, SecondPositions::none);
+      const Execution execution = execute_once(b_, of_b, true);
+      if (is_refused(b_, of_b, execution)) return;
+      ++out_.cases;
+      compare_outputs(of_a, outputs_of_a, of_b, execution.outputs[0]);
+    } catch (const BadCase&) {  // a table that would have to be too large
+      ++out_.refused;
+    }
+  }
+
+  bool is_over() const { return std::ssize(out_.faults) >= most_faults; }
+
+  // Whether there are no outputs. A fault is kept.
+  bool is_refused(const Subject& subject, const Problem& problem, const Execution& execution) {
+    const Finding f = failure_of(execution);
+    if (f.kind == Finding::Kind::measured) return false;
+    if (!f.ran()) {
+      ++out_.refused;
+      return true;
+    }
+    note_fault(subject.facts, f.reason, problem.source);
+    return true;
+  }
+  void note_fault(const KernelFacts& facts, const std::string& reason, Case c) {
+    c.property = "agreement";
+    out_.faults.push_back(
+        fmt::format("{}: {}; {}", facts.name, reason, replay_line(to_text(c), facts)));
+  }
+
+  // ---- outputs
+
+  void compare_outputs(const Problem& of_a, const Outputs& a, const Problem& of_b,
+                       const Outputs& b) {
+    const rope_problem& p = of_a.asked;
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+      for (std::int64_t at_b = 0; at_b < p.batch; ++at_b)
+        for (std::int64_t t = 0; t < p.tokens; ++t)
+          for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
+            compare_row({of_a, a}, {of_b, b}, {i, at_b, t, h});
+  }
+
+  struct Side {
+    const Problem& problem;
+    const Outputs& outputs;
+    const std::byte* row(const HeadPlace& at) const {
+      const TensorPlaces& places = problem.tensor[at.tensor];
+      const Buffer& buffer = problem.buffers[static_cast<std::size_t>(places.out)];
+      return outputs[static_cast<std::size_t>(places.out)].data() +
+             (places.out_at + out_index(problem.asked, at.tensor, at.b, at.t, at.h)) *
+                 buffer.element_bytes();
+    }
+  };
+
+  void compare_row(const Side& a, const Side& b, const HeadPlace& at) {
+    const rope_tensor& tensor = a.problem.asked.tensor[at.tensor];
+    const Dtype dtype = tensor_dtype(a.problem.source, at.tensor);
+    const std::byte *row_a = a.row(at), *row_b = b.row(at);
+    Apart apart;
+    apart.compared = apart.equal = tensor.head_dim;
+    const auto bytes = static_cast<std::size_t>(tensor.head_dim * data_type(dtype).bytes);
+    if (std::memcmp(row_a, row_b, bytes) != 0) compare_elements(a, b, at, dtype, apart);
+    out_.all.add(apart);
+    const std::int64_t position = position_of(a.problem, 0, at.b, at.t);
+    if (in_sweep_ && position >= 0 && position <= swept_to)
+      out_.by_position[row_of(position)].add(apart);
+  }
+
+  void compare_elements(const Side& a, const Side& b, const HeadPlace& at, Dtype dtype,
+                        Apart& apart) {
+    const rope_tensor& tensor = a.problem.asked.tensor[at.tensor];
+    const std::byte *row_a = a.row(at), *row_b = b.row(at);
+    std::vector<bool> differs(static_cast<std::size_t>(tensor.head_dim));
+    for (std::int64_t e = 0; e < tensor.head_dim; ++e) {
+      const double x = load(row_a, dtype, e), y = load(row_b, dtype, e);
+      const auto bytes = static_cast<std::size_t>(data_type(dtype).bytes);
+      const auto offset = static_cast<std::size_t>(e) * bytes;
+      if (std::memcmp(row_a + offset, row_b + offset, bytes) == 0) continue;
+      if (std::isnan(x) && std::isnan(y)) continue;
+      differs[static_cast<std::size_t>(e)] = true;
+      --apart.equal;
+      const double ulps = ulps_apart(data_type(dtype).format, x, y);
+      apart.ulps = std::max(apart.ulps, std::isnan(ulps) ? INFINITY : ulps);
+    }
+    for (std::int64_t pair = 0; tensor.rotate != 0 && pair < a.problem.asked.rotary_dim / 2;
+         ++pair) {
+      const PairIndex e = pair_elements(a.problem.asked, at.tensor, pair);
+      for (const std::int64_t element : {e.first, e.second}) {
+        const auto index = static_cast<std::size_t>(element);
+        if (!differs[index]) continue;
+        differs[index] = false;  // told here
+        const double distance = distance_of(a, b, at, pair, dtype);
+        note(a, b, at, static_cast<std::int64_t>(index), pair, dtype, distance);
+        apart.u_rho = std::max(apart.u_rho, distance);
+      }
+    }
+    for (std::int64_t e = 0; e < tensor.head_dim; ++e)
+      if (differs[static_cast<std::size_t>(e)]) note(a, b, at, e, -1, dtype, 0);
+  }
+
+  double distance_of(const Side& a, const Side& b, const HeadPlace& at, std::int64_t pair,
+                     Dtype dtype) {
+    const PairValue x = input_pair(a.problem, 0, at, pair);
+    const auto of = [&](const Side& side) {
+      return output_pair(side.problem, side.outputs, at.tensor, at.b, at.t, at.h, pair);
+    };
+    const Format& format = data_type(dtype).format;
+    const double size = std::abs(scale_of(a.problem.source)) * magnitude(x);
+    const double apart = magnitude(of(a) - of(b)) / std::max(size, format.normal) / format.u;
+    return std::isnan(apart) ? INFINITY : apart;
+  }
+
+  // Keeps the first and the largest difference.
+  void note(const Side& a, const Side& b, const HeadPlace& at, std::int64_t element,
+            std::int64_t pair, Dtype dtype, double distance) {
+    const std::string nearer = pair < 0 ? "" : nearer_of(a, b, at, pair);
+    const std::int64_t position = position_of(a.problem, 0, at.b, at.t);
+    const bool is_first = !out_.first || (in_sweep_ && position < out_.first->position);
+    const bool is_worst = !out_.worst || distance > worst_;
+    if (!is_first && !is_worst) return;
+    Parting parting{position,
+                    fmt::format("{} element {}{}", place_text(at.tensor, at.b, at.t, at.h), element,
+                                pair < 0 ? "" : fmt::format(", pair {}", pair)),
+                    load(a.row(at), dtype, element),
+                    load(b.row(at), dtype, element),
+                    nearer,
+                    a.problem.source};
+    if (is_worst) out_.worst = parting, worst_ = distance;
+    if (is_first) out_.first = std::move(parting);
+  }
+
+  std::string nearer_of(const Side& a, const Side& b, const HeadPlace& at, std::int64_t pair) {
+    if (out_.a_nearer + out_.b_nearer >= most_looked_at) return "";
+    // Frequencies of this contract are rounded to f32; the other kernel's are not.
+    const Side& asks = a.problem.source.contract == ROPE_CONTRACT_F32_ANGLE ? b : a;
+    const Case& c = asks.problem.source;
+    const Rotation r = given_rotation(asks.problem, a_.oracle, at.tensor,
+                                      position_of(asks.problem, 0, at.b, at.t), pair);
+    const PairValue x = input_pair(a.problem, 0, at, pair);
+    PairValue y = c.operation == Operation::transpose ? rotate_transpose(x, r) : rotate(x, r);
+    const DoubleDouble scale(scale_of(c));
+    y = {y.re * scale, y.im * scale};
+    const auto error = [&](const Side& side) {
+      return magnitude(output_pair(side.problem, side.outputs, at.tensor, at.b, at.t, at.h, pair) -
+                       y);
+    };
+    const double of_a = error(a), of_b = error(b);
+    if (of_a < of_b) return ++out_.a_nearer, a_.facts.name;
+    if (of_b < of_a) return ++out_.b_nearer, b_.facts.name;
+    return "";
+  }
+
+  Subject &a_, &b_;
+  const Offer& offer_;
+  const std::optional<Dtype> table_of_b_;
+  const VerifyPlan& plan_;
+  CellDifference out_;
+  bool in_sweep_ = true;
+  double worst_ = -1;
+};
+thread_local CellComparison* CellComparison::of_array = nullptr;
+
+std::string refusal_of(const KernelFacts& facts, const Probe& probe) {
+  return facts.name + ": " +
+         (probe.reasons.empty() ? probe.last_refusal.text : probe.reasons.front());
+}
+
+// How much a kernel leaves out: cases are made for the one that takes fewer.
+int limits_of(const Offer& offer) {
+  return !offer.any_size + !offer.tokens + !offer.many_heads + (offer.base.tensors.size() > 1);
+}
+
+CellDifference swapped(CellDifference d) {
+  std::swap(d.a_nearer, d.b_nearer);
+  for (std::optional<Parting>* each : {&d.first, &d.worst})
+    if (*each) std::swap((*each)->a, (*each)->b);
+  return d;
+}
+
+CellDifference compare_cell(Subject& a, Subject& b, const VerifyPlan& plan, Pairing pairing,
+                            Dtype dtype) {
+  const Probe of_a = with_features(a, probe_base(a, pairing, dtype)),
+              of_b = with_features(b, probe_base(b, pairing, dtype));
+  CellDifference out;
+  if (!of_a.offer || !of_b.offer)
+    out.not_compared = of_a.offer ? refusal_of(b.facts, of_b) : refusal_of(a.facts, of_a);
+  else if (limits_of(*of_b.offer) > limits_of(*of_a.offer))
+    out = swapped(CellComparison(b, a, *of_b.offer, *of_a.offer, plan).run());
+  else
+    out = CellComparison(a, b, *of_a.offer, *of_b.offer, plan).run();
+  if (out.not_compared.empty() && out.cases == 0 && out.faults.empty())
+    out.not_compared = "they take no case in common";
+  out.pairing = pairing;
+  out.dtype = dtype;
+  return out;
+}
+
+}  // namespace
+
+void Apart::add(const Apart& more) {
+  compared += more.compared;
+  equal += more.equal;
+  ulps = std::max(ulps, more.ulps);
+  u_rho = std::max(u_rho, more.u_rho);
+}
+
+void compare_kernels(Subject& a, Subject& b, const VerifyPlan& plan,
+                     const std::function<void(const CellDifference&)>& on_cell,
+                     const std::function<void(const std::string&)>& on_progress) {
+  a.shapes = b.shapes = &plan.shapes;
+  for (const Pairing pairing : plan.pairings)
+    for (const Dtype dtype : plan.dtypes) {
+      on_progress(fmt::format("{} {}", word_of(pairing), word_of(dtype)));
+      on_cell(compare_cell(a, b, plan, pairing, dtype));
+    }
+}
+
+}  // namespace ropewalk::properties

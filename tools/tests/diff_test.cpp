@@ -1,0 +1,110 @@
+// diff: two kernels, dumps or providers that differ in a planted place.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+const std::string apart = std::string(ROPEWALK_SOURCE_DIR) + "/tools/tests/python/apart.py";
+
+class Diff : public testing::Test {
+ protected:
+  static void needs_numpy() {
+    if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
+  }
+  static Result diff(const std::string& words) {
+    return ropewalk("diff " + words + " --python " + python_with("numpy"));
+  }
+};
+
+TEST_F(Diff, AKernelIsItself) {
+  const Result r = diff("plain plain --dtype f32");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "which are the same")) << r.out;
+  EXPECT_TRUE(contains(r.out, "half_split f32: all of ")) << r.out;
+}
+
+TEST_F(Diff, AnF32AngleGrowsWithThePosition) {
+  const std::string picture = (scratch() / "apart.svg").string();
+  const Result r = diff("plain plain_f32_angle --dtype f32 --svg " + picture);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_TRUE(contains(r.out, "angles: table and f32_angle")) << r.out;
+  EXPECT_TRUE(contains(r.out, "nearer       plain, in 9")) << r.out;
+  EXPECT_TRUE(contains(slurp(picture), "<svg")) << r.out;
+  const Result json = diff("plain plain_f32_angle --dtype f32 --json");
+  std::smatch found;
+  const std::regex row(
+      R"x("from":(64|16384),"compared":\d+,"equal":\d+,"ulps":[^,]+,"u_rho":([0-9.e+]+))x");
+  std::vector<double> u;
+  for (std::sregex_iterator at(json.out.begin(), json.out.end(), row), end; at != end; ++at)
+    u.push_back(std::stod((*at)[2]));
+  ASSERT_GE(u.size(), 2U) << json.out;
+  EXPECT_GT(u[1], 30 * u[0]) << "256 times the position";
+}
+
+TEST_F(Diff, OneBitAtOnePositionOfOneHeadIsFound) {
+  needs_numpy();
+  if (IsSkipped()) return;
+  const Result r = diff(apart + "::one " + apart + "::one_bit");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "half_split f32: all but 1 of ")) << r.out;
+  EXPECT_TRUE(contains(r.out, "position 77777, q[batch 0, token 12241, head 5] element 2, pair 0"))
+      << r.out;
+  EXPECT_EQ(diff(apart + "::one " + apart + "::one_bit --max-ulp 1").code, 0);
+}
+
+TEST_F(Diff, WhatCannotBeComparedIsTold) {
+  needs_numpy();
+  if (IsSkipped()) return;
+  const Result ended = diff(apart + "::one " + apart + "::ends");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(contains(ended.out, "ends: SIGABRT in apply")) << ended.out;
+  EXPECT_TRUE(contains(ended.out, "half_split f32: all of ")) << ended.out;
+  for (const auto& [words, line] :
+       {std::pair{apart + "::one " + apart + "::other_pairing", "in common: "},
+        {"plain " + apart + "::none", "has no kernel none"},
+        {"plain 'plain*'", "name one: plain, plain_f32_angle"},
+        {"plain x.safetensors", "is compared with another file of tensors"}}) {
+    const Result r = diff(words);
+    EXPECT_EQ(r.code, 2) << words << r.out;
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    EXPECT_TRUE(contains(r.err, line)) << r.err;
+  }
+}
+
+Result script(const std::string& words) {
+  return shell("PYTHONPATH=" + std::string(ROPEWALK_SOURCE_DIR) + "/python ROPEWALK_COMMAND=" +
+               ROPEWALK_EXECUTABLE + " " + python_with("numpy") + " -B " + apart + " " + words);
+}
+
+TEST_F(Diff, AssertSameComparesFunctions) {
+  needs_numpy();
+  if (IsSkipped()) return;
+  const Result r = script("");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+}
+
+TEST_F(Diff, DumpsAndProvidersAreCompared) {
+  needs_numpy();
+  if (IsSkipped()) return;
+  const std::string folder = fresh("dumps").string();
+  std::filesystem::create_directories(folder);
+  const Result made = script(folder);
+  ASSERT_EQ(made.code, 0) << made.out << made.err;
+  const std::string a = folder + "/a.safetensors ";
+  EXPECT_EQ(diff(a + a).code, 0);
+  const Result r = diff(a + folder + "/b.safetensors");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "position 40, batch row 0, token 40, head 2, element 7")) << r.out;
+  EXPECT_EQ(diff(a + folder + "/b.safetensors --max-ulp 2").code, 0);
+  for (const char* other : {"other_layout", "other_x"})
+    EXPECT_EQ(diff(a + folder + "/" + other + ".safetensors").code, 2) << other;
+  const Result turned = diff(apart + "::angles " + apart + "::other_angles");
+  EXPECT_EQ(turned.code, 1) << turned.out << turned.err;
+  EXPECT_TRUE(contains(turned.out, "cos f32: ")) << turned.out;
+  EXPECT_EQ(diff(apart + "::angles " + apart + "::angles").code, 0);
+}
+
+}  // namespace

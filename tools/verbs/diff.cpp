@@ -1,0 +1,234 @@
+// diff A B: two kernels are compared here, two dumps and two providers of angles in Python.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+#include "base/text_file.h"
+#include "base/whole_file.h"
+#include "harness/cases/names.h"
+#include "harness/worker/own_workers.h"
+#include "properties/observe/difference.h"
+#include "reports/pages/picture_file.h"
+#include "tools/command/session.h"
+#include "tools/command/targets.h"
+#include "tools/command/workload_choice.h"
+#include "tools/verbs/failure_text.h"
+#include "tools/verbs/providers.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk::tools {
+using namespace harness;
+using namespace properties;
+namespace {
+
+// The kernel of a target, in a worker of its own.
+class Side {
+ public:
+  Side(const DiffOptions& options, const std::string& target) {
+    KernelChoice choice = options;
+    choice.targets = {target};
+    choice.no_cuda = !target.starts_with("cuda");
+    choice.baselines = target.starts_with("gcc_") || target.starts_with("clang_");
+    take_targets(choice);
+    const WorkerOptions worker = worker_options(choice);
+    PluginKernels found = kernels_by_plugin(worker);
+    require_kernels(found.kernels, choice);
+    std::vector<std::string> names;
+    for (const KernelFacts& k : found.kernels)
+      if (matches(choice.kernels, k.name)) names.push_back(k.name), facts_ = k;
+    if (names.size() != 1)
+      throw UsageError(fmt::format("{} is {} kernels; name one: {}", target, names.size(),
+                                   fmt::join(names, ", ")));
+    if (!facts_.cannot_run.empty()) throw UsageError(facts_.name + ": " + facts_.cannot_run);
+    workers_.emplace(worker, std::move(found));
+  }
+  Subject subject() { return {workers_->of(facts_), oracle_, facts_}; }
+  const KernelFacts& facts() const { return facts_; }
+
+ private:
+  KernelFacts facts_;
+  std::optional<OwnWorkers> workers_;
+  Oracle oracle_;
+};
+
+std::string equal_text(const Apart& apart) {
+  if (apart.equal == apart.compared) return "all";
+  const double percent =
+      100 * static_cast<double>(apart.equal) / static_cast<double>(apart.compared);
+  if (percent > 99.99) return fmt::format("all but {}", count_text(apart.compared - apart.equal));
+  return fmt::format("{:.4g} %", percent);
+}
+
+// 0 to 3, 4 to 15 ...
+std::string positions_text(std::size_t row) {
+  const bool is_last = row + 1 == std::size(position_rows);
+  return count_text(position_rows[row]) + " to " +
+         count_text(is_last ? swept_to : position_rows[row + 1] - 1);
+}
+
+void print_place(const char* label, const Parting& at, const KernelFacts& a, const KernelFacts& b) {
+  print_lines(wrapped(
+      fmt::format("  {:<12} position {}, {}: {:.9g} of {}, {:.9g} of {}{}", label, at.position,
+                  at.where, at.a, a.name, at.b, b.name,
+                  at.nearer.empty() ? "" : "; " + at.nearer + " is nearer to the exact rotation"),
+      15));
+}
+
+void print_details(const CellDifference& d, const KernelFacts& a, const KernelFacts& b) {
+  Apart swept;
+  for (const Apart& row : d.by_position) swept.add(row);
+  const double share = swept.u_rho * data_type(d.dtype).format.u;
+  print_place("first", *d.first, a, b);
+  print_place("largest", *d.worst, a, b);
+  if (const std::int64_t all = d.a_nearer + d.b_nearer; all > 0)
+    fmt::print(
+        "  {:<12} {}, in {:.3g} % of {} pairs that differ\n", "nearer",
+        d.a_nearer >= d.b_nearer ? a.name : b.name,
+        100 * static_cast<double>(std::max(d.a_nearer, d.b_nearer)) / static_cast<double>(all),
+        count_text(all));
+  if (std::isfinite(share))
+    fmt::print("  {:<12} q.k moves by at most {:.2g} |q| |k|\n", "a logit",
+               2 * share + share * share);
+  fmt::print("  {:<20} {:>12} {:>12} {:>12}   (rotary_dim {})\n", "positions", "equal bits",
+             "largest ulp", "u |x|", d.rotary_dim);
+  for (std::size_t row = 0; row < d.by_position.size(); ++row) {
+    const Apart& apart = d.by_position[row];
+    if (apart.compared > 0)
+      fmt::print("  {:<20} {:>12} {:>12.4g} {:>12.3g}\n", positions_text(row), equal_text(apart),
+                 apart.ulps, apart.u_rho);
+  }
+}
+
+void print_cell(const CellDifference& d, const KernelFacts& a, const KernelFacts& b, bool details) {
+  const std::string cell = fmt::format("{} {}", word_of(d.pairing), word_of(d.dtype));
+  if (!d.not_compared.empty()) return;
+  fmt::print("{}: ", cell);
+  if (d.all.compared == 0)
+    fmt::print("no call gave two outputs");
+  else
+    fmt::print("{} of {} elements are equal in every bit, in {} calls", equal_text(d.all),
+               count_text(d.all.compared), d.cases);
+  if (d.all.equal < d.all.compared)
+    fmt::print("; the largest distance is {:.4g} ulp, {:.3g} u |x|", d.all.ulps, d.all.u_rho);
+  fmt::print("\n");
+  for (const std::string& fault : d.faults) print_lines(wrapped("  " + fault, 4));
+  if (details && d.first) print_details(d, a, b);
+}
+
+// One line for each reason.
+void print_not_compared(const std::vector<CellDifference>& cells) {
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const CellDifference& d : cells)
+    if (!d.not_compared.empty())
+      by_reason[d.not_compared].push_back(
+          fmt::format("{} {}", word_of(d.pairing), word_of(d.dtype)));
+  for (const auto& [reason, names] : by_reason)
+    print_lines(wrapped(fmt::format("not compared: {} ({})", fmt::join(names, ", "), reason)));
+}
+
+std::string json_of(const CellDifference& d) {
+  const auto apart = [](const Apart& x) {
+    return fmt::format(R"("compared":{},"equal":{},"ulps":{:.9g},"u_rho":{:.9g})", x.compared,
+                       x.equal, std::min(x.ulps, 1e308), std::min(x.u_rho, 1e308));
+  };
+  std::string rows;
+  for (std::size_t row = 0; row < d.by_position.size(); ++row)
+    rows += fmt::format(R"({}{{"from":{},{}}})", row == 0 ? "" : ",", position_rows[row],
+                        apart(d.by_position[row]));
+  std::string first;
+  if (d.first)
+    first = fmt::format(R"(,"first":{{"position":{},"where":{},"a":{:.17g},"b":{:.17g}}})",
+                        d.first->position, json_text(d.first->where), d.first->a, d.first->b);
+  return fmt::format(
+      R"({{"pairing":"{}","dtype":"{}","not_compared":{},"calls":{},"refused":{},{},"faults":{},)"
+      R"("by_position":[{}]{}}})",
+      word_of(d.pairing), word_of(d.dtype), json_text(d.not_compared), d.cases, d.refused,
+      apart(d.all), d.faults.size(), rows, first);
+}
+
+void draw(const std::string& file, const std::vector<CellDifference>& cells,
+          const std::string& title) {
+  report::ChartRequest picture{.id = "diff",
+                               .title = "How far two kernels are apart",
+                               .x_label = "position",
+                               .y_label = "largest distance / |x|",
+                               .x_scale = report::Scale::logarithmic,
+                               .y_floor = 1e-9};
+  std::vector<std::string> names;
+  for (int power = 0; power <= 20; power += 4)
+    picture.x_ticks.push_back({std::exp2(power), fmt::format("2^{{{}}}", power)});
+  for (const CellDifference& d : cells) {
+    if (!d.not_compared.empty() || names.size() == report::chart_series_max) continue;
+    report::ChartSeries series{.x = {}, .y = {}, .draw = report::Draw::joined};
+    for (std::size_t row = 0; row < d.by_position.size(); ++row) {
+      const double u = data_type(d.dtype).format.u;
+      series.x.push_back(static_cast<double>(std::max<std::int64_t>(position_rows[row], 1)));
+      series.y.push_back(std::max(d.by_position[row].u_rho * u, picture.y_floor));
+    }
+    series.style.colour = static_cast<int>(names.size());
+    picture.series.push_back(std::move(series));
+    names.push_back(fmt::format("{}, {} {}", title, word_of(d.pairing), word_of(d.dtype)));
+  }
+  write_whole_file(file, picture_file(picture, report::wide_chart, names));
+}
+
+bool is_dump(const std::string& target) {
+  return target.ends_with(".safetensors") || target.ends_with(".npz") || target.ends_with(".pt");
+}
+
+}  // namespace
+
+// Exit codes, as of diff(1): 0 equal, or within --max-ulp; 1 they differ; 2 cannot be compared.
+int run(const DiffOptions& options) {
+  const std::string &first = options.targets[0], &second = options.targets[1];
+  if (is_dump(first) != is_dump(second))
+    throw UsageError(
+        "a file of tensors is compared with another file of tensors: make one of the "
+        "kernel by ropewalk.capture");
+  if (is_dump(first) || (has_providers(first) && has_providers(second)))
+    if (const std::optional<int> code = diff_in_python(options)) return *code;
+  Side a(options, first), b(options, second);
+  VerifyPlan plan = verify_plan(options);
+  if (options.chooses()) hold_to_shape(options, plan);
+  if (!options.dtype.empty()) plan.dtypes = {bench::dtype_of(options.dtype)};
+  if (!options.json) {
+    fmt::print("{} and {}{}\n", a.facts().name, b.facts().name,
+               first == second ? ", which are the same" : "");
+    const std::int32_t of_a = a.facts().angle_contract, of_b = b.facts().angle_contract;
+    if (of_a != of_b)
+      fmt::print("angles: {} and {}; a table is exact, rounded to its type\n",
+                 word_of(contract_words, of_a), word_of(contract_words, of_b));
+  }
+  Subject subject_a = a.subject(), subject_b = b.subject();
+  Progress progress(options.quiet, true);
+  std::vector<CellDifference> cells;
+  bool is_told = options.quiet;
+  const auto on_cell = [&](const CellDifference& d) {
+    progress.clear();
+    cells.push_back(d);
+    if (options.json) return fmt::print("{}\n", json_of(d));
+    print_cell(d, a.facts(), b.facts(), !is_told);
+    is_told = is_told || d.first.has_value();
+    flush_output();
+  };
+  compare_kernels(subject_a, subject_b, plan, on_cell,
+                  [&](const std::string& what) { progress.show("compares " + what); });
+  if (!options.svg.empty()) draw(options.svg, cells, a.facts().name + " and " + b.facts().name);
+  const auto is_compared = [](const CellDifference& d) { return d.not_compared.empty(); };
+  if (std::none_of(cells.begin(), cells.end(), is_compared))
+    throw UsageError(fmt::format("{} and {} have no pairing and data type in common: {}",
+                                 a.facts().name, b.facts().name, cells.front().not_compared));
+  if (!options.json) {
+    print_not_compared(cells);
+    fmt::print("{:.1f} s\n", seconds_of_command());
+  }
+  const bool differs = std::any_of(cells.begin(), cells.end(), [&](const CellDifference& d) {
+    return !d.faults.empty() || (!d.equal() && d.all.ulps > options.max_ulp);
+  });
+  return differs ? 1 : 0;
+}
+
+}  // namespace ropewalk::tools
