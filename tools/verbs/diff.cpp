@@ -63,10 +63,11 @@ std::string equal_text(const Apart& apart) {
 }
 
 // 0 to 3, 4 to 15 ...
+std::int64_t end_of_row(std::size_t row) {
+  return row + 1 == std::size(position_rows) ? swept_to : position_rows[row + 1] - 1;
+}
 std::string positions_text(std::size_t row) {
-  const bool is_last = row + 1 == std::size(position_rows);
-  return count_text(position_rows[row]) + " to " +
-         count_text(is_last ? swept_to : position_rows[row + 1] - 1);
+  return count_text(position_rows[row]) + " to " + count_text(end_of_row(row));
 }
 
 void print_place(const char* label, const Parting& at, const KernelFacts& a, const KernelFacts& b) {
@@ -165,7 +166,7 @@ void draw(const std::string& file, const std::vector<CellDifference>& cells,
     report::ChartSeries series{.x = {}, .y = {}, .draw = report::Draw::joined};
     for (std::size_t row = 0; row < d.by_position.size(); ++row) {
       const double u = data_type(d.dtype).format.u;
-      series.x.push_back(static_cast<double>(std::max<std::int64_t>(position_rows[row], 1)));
+      series.x.push_back(static_cast<double>(end_of_row(row)));
       series.y.push_back(std::max(d.by_position[row].u_rho * u, picture.y_floor));
     }
     series.style.colour = static_cast<int>(names.size());
