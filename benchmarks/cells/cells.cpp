@@ -46,7 +46,7 @@ void HostCell::make_ready(bool refill) {
 
 Epoch HostCell::draw_epoch(std::int64_t calls, std::uint64_t& random) {
   constexpr std::int64_t last_calls = 8;
-  if (!lazy_.here().draw_change(random)) return {calls};
+  lazy_.here().draw_change(random);
   const bool anywhere = next_random(random) % 2 == 0 && !drifts();
   const std::int64_t last = drifts() ? few_calls - 1 : last_calls;
   const std::int64_t among = anywhere ? calls : std::min(calls, last);
@@ -110,7 +110,8 @@ class KernelCell final : public HostCell {
   bool judge(Oracle& oracle, std::uint64_t seed) override {
     if (call_count_ == 0) return false;
     if (changed_at_) lazy_.here().take_change(true);
-    bool held = holds(oracle, seed);
+    bool held = lazy_.here().inputs_are_whole() && holds(oracle, seed);
+    if (!held && !refusal) refuse(Outcome::broken, "apply wrote into its input while timed");
     // What was never turned looks like what was turned back: then one call more tells.
     if (held && plan_.alternates && is_refilled_ && call_count_ % 2 == 0)
       held = run({}) && keeps_arguments() && holds(oracle, seed);
@@ -153,35 +154,21 @@ class KernelCell final : public HostCell {
   }
 
  private:
-  bool drifts() const override {
-    return is_in_place(workload_) && (!plan_.alternates || element_bytes(workload_) == 2);
-  }
-  /// The last calls, that many, as they turn what the first of them was given.
-  Turns turns_of(std::uint64_t calls) const {
-    Turns turns;
-    const bool in_place = is_in_place(workload_);
-    turns.calls = in_place ? calls : 1;
-    const std::uint64_t turning = !in_place ? 1 : plan_.alternates ? calls % 2 : calls;
-    for (std::uint64_t i = 0; i < turning; ++i)
-      turns.by.push_back(lazy_.here().positions(static_cast<std::int64_t>(i)));
-    return turns;
-  }
+  bool drifts() const override { return bench::drifts(workload_, plan_); }
   /// Judges what the calls since ready() left.
   bool holds(Oracle& oracle, std::uint64_t seed) {
     using Rows = Expected::Rows;
+    const PositionsBefore positions = [&](std::int64_t calls) {
+      return lazy_.here().positions(calls);
+    };
     const bool in_place = is_in_place(workload_);
-    const bool is_few = call_count_ <= static_cast<std::uint64_t>(few_calls);
     Expected expected;
     if (in_place && !is_refilled_)
       expected.rows = Rows::not_at_all;
-    else if (drifts() && !is_few)
-      expected.rows = Rows::by_length;
-    if (expected.rows == Rows::exactly)
-      expected.all = turns_of(call_count_);
     else
-      expected.all.calls = call_count_;
+      expected = expected_after(workload_, plan_, call_count_, positions);
     if (in_place && changed_at_ && (expected.rows != Rows::exactly || !plan_.alternates))
-      expected.since = turns_of(call_count_ - *changed_at_);
+      expected.since = turns_of(workload_, plan_, call_count_ - *changed_at_, positions);
     const std::string wrong = recheck(kernel_, workload_, lazy_.here(), expected, oracle, seed);
     if (!wrong.empty()) refuse(Outcome::broken, "while timed: " + wrong);
     return wrong.empty();

@@ -22,7 +22,7 @@ class HostCell : public Cell {
  public:
   /// The change comes before any call in half of the epochs, before one of the last eight in the
   /// others, and before one of the last few where the outputs drift. In place it turns forward, as
-  /// forward and back in turn bring back the first input there. A large input changes before all.
+  /// forward and back in turn bring back the first input there.
   Epoch draw_epoch(std::int64_t calls, std::uint64_t& random) override;
 
  protected:

@@ -218,19 +218,9 @@ class DeviceKernelCell final : public DeviceCell {
       const std::int64_t set = turned_set(static_cast<std::int64_t>(seed >> 1));
       DeviceSets& data = lazy_.here();
       data.choose(set, seed);
-      Expected expected;
-      const auto calls = static_cast<std::uint64_t>(turns_of(set));
-      if (is_in_place(workload_)) expected.all.calls = calls;
-      const bool drifts =
-          is_in_place(workload_) && (!plan_.alternates || element_bytes(workload_) == 2);
-      if (drifts && calls > static_cast<std::uint64_t>(few_calls)) {
-        expected.rows = Expected::Rows::by_length;
-      } else {
-        const std::uint64_t turning = !is_in_place(workload_) ? 1
-                                      : plan_.alternates      ? calls % 2
-                                                              : calls;
-        expected.all.by.assign(turning, data.last_positions());
-      }
+      const Expected expected =
+          expected_after(workload_, plan_, static_cast<std::uint64_t>(turns_of(set)),
+                         [&](std::int64_t) { return data.last_positions(); });
       std::string wrong = recheck(kernel_, workload_, data, expected, oracle, seed);
       if (wrong.empty()) wrong = data.changed_constants();
       if (!wrong.empty()) refuse(Outcome::broken, "while timed: " + wrong);

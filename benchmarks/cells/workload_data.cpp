@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +11,6 @@
 
 #include "base/fingerprint.h"
 #include "base/random.h"
-#include "base/system/descriptor.h"
 #include "base/system/memory_limits.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
@@ -23,18 +21,16 @@ namespace {
 
 constexpr int tail_value = 0xa5;
 
-// What is mapped twice has no large pages. An answer kept for a larger input costs as much as a new
-// one, so no call but the first needs to find it changed (docs/decisions/0025).
-constexpr std::int64_t large_page_bytes = std::int64_t{2} << 20;
-
-/// Uniform in [-1, 1).
+/// Uniform in (-1, 1), without 0.
 template <class Data>
 void fill_values(std::byte* to, std::int64_t bytes, std::uint64_t& random) {
   Data* values = reinterpret_cast<Data*>(to);
   const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(Data));
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(next_random(random) >> 40) * 0x1p-23 - 1.0;
-    values[i] = Data{static_cast<TableOf<Data>>(value)};
+    const auto rounds_to = [](double v) { return Data{static_cast<TableOf<Data>>(v)}; };
+    const double size = std::abs(double{rounds_to(value)});
+    values[i] = rounds_to(size > 0 && size < 1 ? value : std::copysign(0.75, value));
   }
 }
 
@@ -49,6 +45,17 @@ void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
       *to_cos++ = Data{static_cast<TableOf<Data>>(std::cos(angle_rad))};
       *to_sin++ = Data{static_cast<TableOf<Data>>(std::sin(angle_rad))};
     }
+}
+
+/// The bits of sign and mantissa in eight bytes of a type, which change no binade.
+std::uint64_t sign_and_mantissa(Dtype dtype) {
+  const DataType& type = data_type(dtype);
+  const auto bits = static_cast<int>(8 * type.bytes);
+  std::uint64_t out = 0;
+  for (int at = 0; at < 64; at += bits)
+    out |= ((std::uint64_t{1} << (type.format.mantissa - 1)) - 1) << at | std::uint64_t{1}
+                                                                              << (at + bits - 1);
+  return out;
 }
 
 /// A number in [0, count).
@@ -104,23 +111,15 @@ bool AlignedBytes::is_whole() {
   return whole;
 }
 
-SealedBytes::SealedBytes(std::int64_t bytes, bool mapped_twice) {
+SealedBytes::SealedBytes(std::int64_t bytes) {
   const std::size_t mapped = static_cast<std::size_t>(bytes) + offset + harness::most_read_past;
-  const Descriptor file(mapped_twice ? memfd_create("input", MFD_CLOEXEC) : -1);
-  if (mapped_twice && ftruncate(file.number(), static_cast<off_t>(mapped)) != 0)
-    throw std::bad_alloc();
-  const auto map = [&] {
-    void* pages = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                       mapped_twice ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, file.number(), 0);
-    if (pages == MAP_FAILED) throw std::bad_alloc();
-    return Pages(static_cast<std::byte*>(pages), Unmap{mapped});
-  };
-  pages_ = map();
-  if (mapped_twice) second_ = map();
+  void* pages = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  pages_ = {static_cast<std::byte*>(pages), Unmap{mapped}};
 }
 
-void SealedBytes::seal(bool sealed) {
-  mprotect(pages_.get(), pages_.get_deleter().bytes, sealed ? PROT_READ : PROT_READ | PROT_WRITE);
+void SealedBytes::seal() {
+  mprotect(pages_.get(), pages_.get_deleter().bytes, PROT_READ);
 }
 
 void SealedBytes::Unmap::operator()(std::byte* pages) const {
@@ -138,18 +137,19 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     bytes_[buffer_of(i)] += room_bytes(w, w.tensors[i]);
   for (std::size_t i = 0; i < buffers_; ++i) {
-    pristine_[i] = SealedBytes(bytes_[i], !is_in_place(w) && bytes_[i] < large_page_bytes);
+    pristine_[i] = AlignedBytes(bytes_[i]);
+    if (!is_in_place(w)) inputs_[i] = AlignedBytes(bytes_[i]);
     work_[i] = AlignedBytes(bytes_[i]);
   }
   fill_inputs(random);
+  give_inputs();
   const std::int64_t rows = max_position_of(w) + 1;
   const std::int64_t table_bytes = rows * (w.rotary_dim / 2) * table_element_bytes(w);
   cos_ = SealedBytes(table_bytes);
   sin_ = SealedBytes(table_bytes);
   fill_tables(w, inv_freq_, cos_.data(), sin_.data());
   fill_positions(random);
-  for (SealedBytes* const constant : {&cos_, &sin_}) constant->seal(true);
-  seal_inputs(true);
+  for (SealedBytes* const constant : {&cos_, &sin_}) constant->seal();
 }
 
 void WorkloadData::fill_positions(std::uint64_t& random) {
@@ -167,14 +167,36 @@ bool WorkloadData::positions_are_whole() {
   return positions_.is_whole() && whole;
 }
 
-void WorkloadData::seal_inputs(bool sealed) {
-  for (std::size_t i = 0; i < buffers_; ++i) pristine_[i].seal(sealed);
+void WorkloadData::refresh(std::uint64_t seed) {
+  const std::uint64_t flipped = next_random(seed) & sign_and_mantissa(workload_.dtype);
+  for (std::size_t i = 0; i < buffers_; ++i) {
+    auto* const words = reinterpret_cast<std::uint64_t*>(pristine_[i].data());
+    const std::int64_t count = bytes_[i] / 8;
+    for (std::int64_t k = 0; k < count; ++k) words[k] ^= flipped;
+    auto* const rest = reinterpret_cast<std::byte*>(words + count);
+    for (std::int64_t k = 0; k < bytes_[i] % 8; ++k)
+      rest[k] ^= static_cast<std::byte>(flipped >> (8 * k));
+  }
+  give_inputs();
 }
 
-void WorkloadData::refresh(std::uint64_t seed) {
-  seal_inputs(false);
-  fill_inputs(seed);
-  seal_inputs(true);
+void WorkloadData::give_inputs() {
+  if (is_in_place(workload_)) return;
+  for (std::size_t i = 0; i < buffers_; ++i)
+    std::memcpy(inputs_[i].data(), pristine_[i].data(), static_cast<std::size_t>(bytes_[i]));
+  change_.to = nullptr;  // it is undone
+}
+
+bool WorkloadData::inputs_are_whole() {
+  for (std::size_t i = 0; i < buffers_ && !is_in_place(workload_); ++i)
+    if (std::memcmp(inputs_[i].data(), pristine_[i].data(), static_cast<std::size_t>(bytes_[i])) !=
+        0) {
+      std::byte* const changed = change_.to;  // stays changed
+      give_inputs();
+      change_.to = changed;
+      return false;
+    }
+  return true;
 }
 
 std::int64_t WorkloadData::byte_of(const Row& of, std::int64_t element) const {
@@ -183,7 +205,9 @@ std::int64_t WorkloadData::byte_of(const Row& of, std::int64_t element) const {
                                    element_bytes(workload_);
 }
 
-bool WorkloadData::draw_change(std::uint64_t& random) {
+void WorkloadData::draw_change(std::uint64_t& random) {
+  if (change_.to != nullptr && !is_in_place(workload_))
+    std::memcpy(change_.to, change_.before, change_.bytes);
   const std::size_t tensor = next_random(random) % 2;
   const harness::TensorCase& t = workload_.tensors[tensor];
   const Row row{tensor, below(tokens_ * t.heads, random)};
@@ -195,10 +219,7 @@ bool WorkloadData::draw_change(std::uint64_t& random) {
   change_.bytes = static_cast<std::size_t>(element_bytes(workload_));
   const std::int64_t at = byte_of(row, change_.element);
   const std::size_t buffer = buffer_of(row.tensor);
-  const bool is_large = !is_in_place(workload_) && pristine_[buffer].writable() == nullptr;
-  change_.to = at + (is_in_place(workload_) ? work_[buffer].data()
-                     : is_large             ? pristine_[buffer].data()
-                                            : pristine_[buffer].writable());
+  change_.to = at + (is_in_place(workload_) ? work_ : inputs_)[buffer].data();
   change_.window = work_[buffer].data() + byte_of(row, t.rotary_offset);
   witness_.resize(static_cast<std::size_t>(workload_.rotary_dim) * change_.bytes);
   std::memcpy(change_.before, pristine_[buffer].data() + at, change_.bytes);
@@ -211,21 +232,13 @@ bool WorkloadData::draw_change(std::uint64_t& random) {
     } while (std::abs(double{value}) == std::abs(before) || std::abs(double{value}) >= 2);
     std::memcpy(change_.value, &value, sizeof value);
   });
-  if (!is_large) return true;
-  seal_inputs(false);
-  change();
-  seal_inputs(true);
-  return false;
 }
 
 void WorkloadData::take_change(bool taken) {
-  if (!is_in_place(workload_)) return;
-  seal_inputs(false);
   const Row row{change_.tensor,
                 change_.token * workload_.tensors[change_.tensor].heads + change_.head};
   std::memcpy(pristine_[buffer_of(row.tensor)].data() + byte_of(row, change_.element),
               taken ? change_.value : change_.before, change_.bytes);
-  seal_inputs(true);
 }
 
 void WorkloadData::fill_inputs(std::uint64_t& random) {

@@ -48,12 +48,9 @@ class AlignedBytes {
 class SealedBytes {
  public:
   SealedBytes() = default;
-  /// `mapped_twice`: writable() shows the same bytes, and stays writable when they are sealed.
-  explicit SealedBytes(std::int64_t bytes, bool mapped_twice = false);
-  std::byte* data() const { return pages_ == nullptr ? nullptr : pages_.get() + offset; }
-  /// NULL unless mapped twice.
-  std::byte* writable() const { return second_ == nullptr ? nullptr : second_.get() + offset; }
-  void seal(bool sealed);
+  explicit SealedBytes(std::int64_t bytes);
+  std::byte* data() const { return pages_.get() + offset; }
+  void seal();
 
  private:
   /// The offset at which malloc places large blocks.
@@ -62,8 +59,7 @@ class SealedBytes {
     std::size_t bytes;
     void operator()(std::byte* pages) const;
   };
-  using Pages = std::unique_ptr<std::byte, Unmap>;
-  Pages pages_, second_;
+  std::unique_ptr<std::byte, Unmap> pages_;
 };
 
 /// The positions before the first step, as MovingPositions has them.
@@ -82,7 +78,8 @@ class WorkloadData final : public JudgedRows {
   WorkloadData(const Workload& workload, std::uint64_t seed);
   /// In place, gives the buffers the input again; out of place, overwrites the outputs with NaN.
   void refill();
-  /// Makes new inputs, so that an earlier output is not the answer.
+  /// Makes new inputs of the old ones, so that an earlier output is not the answer: changes the
+  /// same bits of sign and mantissa in all of them.
   void refresh(std::uint64_t seed);
 
   MovingPositions& moving() { return moving_; }
@@ -95,17 +92,20 @@ class WorkloadData final : public JudgedRows {
 
   /// Draws the element that change() replaces, and its new value: in place one that is rotated, of
   /// the buffer, else any of the input. The value is 1.5 to 2 in size, beyond the others, which lie
-  /// in [-1, 1), so that the pair's bound covers what it had before (docs/decisions/0036). Returns
-  /// whether change() is still to be made: a large input has the new value at once.
-  bool draw_change(std::uint64_t& random);
-  /// For the timed loop: one store, in place to the buffer, out of place to the input, which the
-  /// kernel cannot write. Keeps the window of the buffer as the next call finds it.
+  /// in (-1, 1), so that the pair's bound covers what it had before (docs/decisions/0036). Undoes
+  /// the change before it, out of place.
+  void draw_change(std::uint64_t& random);
+  /// For the timed loop: one store, in place to the buffer, out of place to the input. Keeps the
+  /// window of the buffer as the next call finds it.
   void change() {
     std::memcpy(change_.to, change_.value, change_.bytes);
     std::memcpy(witness_.data(), change_.window, witness_.size());
   }
-  /// After a call of change(), in place: `input` has the new value, or again the old one.
+  /// After a call of change(): what was given has the new value, or again the old one.
   void take_change(bool taken);
+  /// False if the kernel wrote into its input; a change must be taken. It says so once. In place
+  /// there is no input.
+  bool inputs_are_whole();
   struct Change : Changed {
     std::size_t bytes = 0;
     std::byte value[8] = {}, before[8] = {};
@@ -128,7 +128,8 @@ class WorkloadData final : public JudgedRows {
 
   /// The first element of a tensor.
   const std::byte* input(std::size_t tensor) const {
-    return pristine_[buffer_of(tensor)].data() + begin_of(tensor);
+    return (is_in_place(workload_) ? pristine_ : inputs_)[buffer_of(tensor)].data() +
+           begin_of(tensor);
   }
   const std::byte* output(std::size_t tensor) const {
     return work_[buffer_of(tensor)].data() + begin_of(tensor);
@@ -157,9 +158,9 @@ class WorkloadData final : public JudgedRows {
     std::int64_t head;
   };
   void fill_inputs(std::uint64_t& random);
+  void give_inputs();
   void fill_positions(std::uint64_t& random);
   std::int64_t byte_of(const Row& row, std::int64_t element) const;
-  void seal_inputs(bool sealed);
   std::size_t buffer_of(std::size_t tensor) const { return workload_.fused ? 0 : tensor; }
   std::int64_t begin_of(std::size_t tensor) const {  // in bytes
     return workload_.tensors[tensor].in_at * element_bytes(workload_);
@@ -172,8 +173,10 @@ class WorkloadData final : public JudgedRows {
   std::int64_t tokens_;  ///< of the whole batch
   std::size_t buffers_;  ///< Q and K have one each, or share one
   std::int64_t bytes_[2] = {};
-  SealedBytes pristine_[2], cos_, sin_;
-  AlignedBytes work_[2], positions_;
+  SealedBytes cos_, sin_;
+  /// The input as it was made, which no kernel sees; out of place what kernels read; and where they
+  /// write.
+  AlignedBytes pristine_[2], inputs_[2], work_[2], positions_;
   std::vector<std::int32_t> first_positions_;
   MovingPositions moving_{};
   Change change_;

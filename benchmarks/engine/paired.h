@@ -26,9 +26,9 @@
 
 namespace ropewalk::bench {
 
-struct PairedPlan {
+/// What is timed, and for how long. It can be sent to another process as text.
+struct BoardPlan {
   std::vector<Workload> workloads;
-  std::vector<Candidate> kernels;
   std::string baseline;  ///< if it does not offer a board: plain, else the first by name
   /// Maps a workload to the variant of its ceiling (pick_ceilings).
   std::map<std::string, std::string> ceilings;
@@ -45,6 +45,10 @@ struct PairedPlan {
   std::map<std::string, double> epochs_s;  ///< by group: chosen in an earlier launch
   std::int64_t launch = 0;
   std::uint64_t seed = 1;
+};
+
+struct PairedPlan : BoardPlan {
+  std::vector<Candidate> kernels;
   harness::Device* device = nullptr;  ///< whose kernels are timed; NULL: the host's
   /// Called with a group's rows, all together when the group is done. The ceiling's row comes last.
   std::function<void(const report::TimingRow&)> on_row;

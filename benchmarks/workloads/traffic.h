@@ -102,11 +102,13 @@ inline std::int64_t room_bytes(const Workload& w, const harness::TensorCase& t) 
   return saturating_product({w.batch, row, element_bytes(w)});
 }
 
-/// Bytes that the harness allocates: the data twice (pristine and working copy, or input and
-/// output), the whole table, and the positions, once as int32 and once as the kernel reads them.
+/// Bytes that the harness allocates: the data twice (as made, and the buffer) or three times (as
+/// made, input and output), the whole table, and the positions, as int32 and as the kernel reads
+/// them.
 inline std::int64_t allocated_bytes(const Workload& w) {
   const std::int64_t data = saturating_product(
-      {2, saturating_sum({room_bytes(w, w.tensors[0]), room_bytes(w, w.tensors[1])})});
+      {is_in_place(w) ? 2 : 3,
+       saturating_sum({room_bytes(w, w.tensors[0]), room_bytes(w, w.tensors[1])})});
   const std::int64_t held = saturating_product({positions_held(w), 4});
   const std::int64_t read = position_bytes(w, saturating_product({w.batch, w.tokens}));
   return saturating_sum({data, table_bytes(w), held, read});

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import dump as dumps
 from .angles import Subject, half_ulp
-from .decorator import _require
+from .decorator import KernelError, _require
 from .identify import identify
 from .identify.pairs import UNIT, Part, find_pairs, laid_out, positions_of
 from .judge import Refused, chosen, load
@@ -43,39 +43,44 @@ class Comparison:
         at = np.argwhere(self.differs)
         for what, place in (("first", at[np.argmin(self.positions[at[:, 0], at[:, 1]])]),
                             ("largest", np.unravel_index(np.argmax(self.ulps), self.ulps.shape))):
-            axes = ("batch row", "token", "head", "element") if len(place) == 4 else ("row", "token", "pair")
+            if what == "largest" and not self.ulps.max():
+                continue  # signs of zero alone
+            axes = ("batch row", "token", "head", "element")[:4 if len(place) == 4 else 2] + ("pair",)
             where = ", ".join(f"{axis} {k}" for axis, k in zip(axes, place))
             position, place = self.positions[tuple(place)[:2]], tuple(place)
             out.append(f"  {what:<12} position {position}, {where}: {self.a[place]:.9g} of the first, "
                        f"{self.b[place]:.9g} of the second")
         out.append(f"  {'positions':<20} {'equal':>12} {'largest ulp':>12}")
-        for low, high in zip(ROWS, (*ROWS[1:], END + 1)):
+        for low, high in zip((-math.inf, *ROWS, END), (0, *ROWS[1:], END, math.inf)):
             here = (self.positions >= low) & (self.positions < high)
             if here.any():
                 share, ulps = 100 * (~self.differs[here]).mean(), self.ulps[here].max()
-                out.append(f"  {f'{low:,} to {high - 1:,}':<20} {share:>10.6g} % {ulps:>12.4g}")
+                row = f"below {high:,}" if low < 0 else f"{low:,} on" if low == END else f"{low:,} to {high - 1:,}"
+                out.append(f"  {row:<20} {share:>10.6g} % {ulps:>12.4g}")
         return out
 
 
 def of_dumps(a, b, config):
     """Comparisons of two dumps, and lines about which is nearer to the config's rotation."""
-    found = identify_or_none(a)
-    layout = found.layout if found else a.metadata.get("layout", "bshd")
-    other = b.metadata.get("layout", layout)
-    _require(other == layout, f"the first file's layout is {layout}, the second's {other}")
+    named = [d.metadata["layout"] for d in (a, b) if "layout" in d.metadata]
+    _require(len(set(named)) < 2, f"the first file's layout is {named[0]}, the second's {named[-1]}")
     names = [n for n in OUTPUTS if n in a.tensors and n in b.tensors]
     tables = [n for n in ("cos", "sin", "inv_freq") if n in a.tensors and n in b.tensors]
     _require(names or tables, f"they share no outputs: {', '.join(a.tensors)}; {', '.join(b.tensors)}")
-    out, nearer = [], []
+    layout, notes = named[0] if named else "", []
+    if names and not layout:
+        layout = layout_of(a, names[0])
+        notes.append(f"layout {layout}, as the files name none")
+    out = []
     for name in (*names, *tables):
         one, two = a.tensors[name], b.tensors[name]
         dtypes = a.dtypes[name], b.dtypes[name]
+        _require(dtypes[0], f"{name} has no floating-point type")
         _require(one.shape == two.shape and dtypes[0] == dtypes[1],
                  f"{name} is {dtypes[0]} {list(one.shape)}, and {dtypes[1]} {list(two.shape)}")
+        _require(one.size, f"{name} is empty")
         if name in tables:
-            one, two = (v.reshape(1, *(v.shape if v.ndim > 1 else (1, *v.shape))[-2:]) if v.size == np.prod(
-                v.shape[-2:]) else v.reshape(1, -1, v.shape[-1]) for v in (one, two))
-            out.append(Comparison(name, dtypes[0], one, two, np.arange(one.shape[1])[None]))
+            out.append(of_tables(a, name, one, two, dtypes[0]))
             continue
         given = OUTPUTS[name]
         if given in a.tensors and given in b.tensors:
@@ -87,36 +92,60 @@ def of_dumps(a, b, config):
         positions = positions_of(a, part)
         if positions is None or positions.ndim == 3:
             positions = np.broadcast_to(np.arange(one.shape[1]), one.shape[:2])
-        lengths = None
         if given in a.tensors and one.shape[2] > 2:
-            find_pairs(part, [])
+            find_pairs(part, ())
+        lengths = None
         if part.pairs:
             i, j = np.array(part.pairs).T
             lengths = np.abs(one)
             lengths[..., i] = lengths[..., j] = np.hypot(one[..., i], one[..., j])
         out.append(Comparison(name, dtypes[0], one, two, positions, lengths))
-        if config and part.pairs:
-            nearer.append(nearer_to(config, part, two, positions))
-    return out, nearer
+        if config is not None and given in a.tensors:
+            notes.append(nearer_to(config, name, x, (one, two), positions))
+    return out, notes
 
 
-def identify_or_none(dump):
+def layout_of(dump, name):
+    """That which identify finds, or that of as many axes."""
     try:
-        return identify(dump)
+        return identify(dump).layout
     except Exception:  # it has outputs alone, say
-        return None
+        return {3: "thd", 2: "td"}.get(dump.tensors[name].ndim, "bshd")
 
 
-def nearer_to(config, part, two, positions):
+def of_tables(dump, name, one, two, dtype):
+    """cos, sin [batch, tokens, n] or [tokens, n], or inv_freq [n]."""
+    rows = 1 if one.ndim == 1 else one.shape[-2]
+    one, two = (v.reshape(-1, rows, v.shape[-1]) for v in (one, two))
+    given = np.asarray(dump.tensors.get("position_ids", np.arange(rows)))
+    fits = name != "inv_freq" and given.ndim < 3 and given.shape[-1] == rows
+    positions = given if fits and given.shape in ((rows,), (1, rows), one.shape[:2]) else np.arange(rows)
+    return Comparison(name, dtype, one, two, np.broadcast_to(positions, one.shape[:2]))
+
+
+def nearer_to(config, name, x, outputs, positions):
+    """Which of two outputs is nearer to the rotation that the config asks for."""
     model = answer(config)
-    i, j = np.array(part.pairs).T
-    angle = positions[..., None] * np.array(model["inv_freq"])
-    _require(angle.shape[-1] == len(part.pairs), f"{len(part.pairs)} pairs turn, and not the config's")
-    exact = (part.x[..., i] + 1j * part.x[..., j]) * (model["attention_scale"] * np.exp(1j * angle))[:, :, None]
-    errors = [math.sqrt(np.nanmean(np.abs(y[..., i] + 1j * y[..., j] - exact) ** 2)) for y in (part.y, two)]
+    n, at = model["rotary_dim"] // 2, model.get("k_offset" if name == "k_out" else "q_offset", 0)
+    _require(at + 2 * n <= x.shape[-1], f"{name} has heads of {x.shape[-1]}, the config turns {2 * n} from {at}")
+    i = at + (np.arange(n) if model["pairing"] == "half_split" else 2 * np.arange(n))
+    j = i + (n if model["pairing"] == "half_split" else 1)
+    turn = model["attention_scale"] * np.exp(1j * positions[..., None] * np.array(model["inv_freq"]))
+    z = (x[..., i] + 1j * x[..., j]) * turn[:, :, None]
+    exact = x.copy()
+    exact[..., i], exact[..., j] = z.real, z.imag
+    errors = [math.sqrt(np.nan_to_num(np.abs(y - exact) ** 2, nan=np.inf)[np.isfinite(exact)].mean())
+              for y in outputs]
     which = "the first is" if errors[0] < errors[1] else "the second is" if errors[1] < errors[0] else "neither is"
-    return (f"{part.name}: {which} nearer to the config's exact rotation (root mean square "
+    return (f"{name}: {which} nearer to the config's exact rotation (root mean square "
             f"{errors[0]:.3g} and {errors[1]:.3g})")
+
+
+def read(path):
+    try:
+        return dumps.read(path)
+    except Exception as error:
+        raise KernelError(f"{path}: {error}") from None
 
 
 def of_providers(targets):
@@ -151,7 +180,7 @@ def main(a, b, config="", most="0", form=""):
     try:
         nearer = []
         if a.endswith((".safetensors", ".npz", ".pt")):
-            found, nearer = of_dumps(dumps.read(a), dumps.read(b), dumps.config_of(config))
+            found, nearer = of_dumps(read(a), read(b), dumps.config_of(config))
         else:
             found = of_providers((a, b))
         if found is None:

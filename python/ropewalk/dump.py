@@ -94,10 +94,11 @@ def converted(path):
         with np.load(path, allow_pickle=False) as file:
             tensors = dict(file)
     _require(isinstance(tensors, dict), "it holds no dictionary of tensors")
-    metadata = {k: str(v) for k, v in tensors.items() if isinstance(v, str)}
+    metadata = {k: str(v) for k, v in tensors.items() if isinstance(v, str) or (
+        getattr(getattr(v, "dtype", None), "kind", "") == "U" and v.ndim == 0)}
     with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
         made = os.path.join(folder, "dump.safetensors")
-        write(made, {k: v for k, v in tensors.items() if hasattr(v, "shape")}, metadata)
+        write(made, {k: v for k, v in tensors.items() if hasattr(v, "shape") and k not in metadata}, metadata)
         return read(made)
 
 
@@ -159,8 +160,17 @@ def write(path, tensors, metadata):
     os.replace(f"{path}.part", path)
 
 
+class Bits:
+    """bf16 as its bits, an array of u2."""
+
+    def __init__(self, array):
+        self.array = array
+
+
 def bytes_of(array):
     """(bytes, type of safetensors, shape)."""
+    if isinstance(array, Bits):
+        return array.array.tobytes(), "BF16", array.array.shape
     if hasattr(array, "detach"):  # torch, on any device
         array = array.detach().cpu().contiguous()
         if str(array.dtype) == "torch.bfloat16":
@@ -171,7 +181,9 @@ def bytes_of(array):
     array = np.ascontiguousarray(array)
     if array.dtype.name == "bfloat16":
         return array.view("u2").tobytes(), "BF16", array.shape
-    kinds = {np.dtype(v): k for k, v in TYPES.items()}  # u2: the bits of bf16
+    kinds = {np.dtype(v): k for k, v in TYPES.items() if k != "BF16"}
+    if array.dtype.kind in "iu" and array.dtype not in kinds:
+        array = array.astype("i8")
     _require(array.dtype in kinds, f"arrays of {array.dtype} are not dumped")
     return array.tobytes(), kinds[array.dtype], array.shape
 
@@ -180,5 +192,10 @@ def config_of(path):
     """The fields of a config.json; None without a path."""
     if not path:
         return None
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
+    try:
+        with open(path, encoding="utf-8") as file:
+            config = json.load(file)
+    except ValueError as error:
+        raise KernelError(f"{path}: {error}") from None
+    _require(isinstance(config, dict), f"{path} is not an object")
+    return config

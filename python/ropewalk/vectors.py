@@ -46,6 +46,7 @@ def run(environment, words):
 
 def write(path, dtype="f32", pairing="half_split", config="", shape=""):
     """Asks everything once, and writes what was asked."""
+    _require(path.endswith(".safetensors"), "questions are written as .safetensors")
     model = {}
     if config:
         model["config"] = Path(config).read_text(encoding="utf-8")
@@ -64,6 +65,8 @@ def write(path, dtype="f32", pairing="half_split", config="", shape=""):
                     if name != "asked":
                         tensors[f"{number}.{name}"] = one[name]
     print_of = fingerprint(asked)
+    if dtype == "bf16":
+        tensors = {n: dump.Bits(a) if a.dtype == "u2" else a for n, a in tensors.items()}
     dump.write(path, tensors, {"questions": json.dumps(asked), "fingerprint": print_of, "dtype": dtype,
                                "pairing": pairing, **model})
     size = os.path.getsize(path) / 1e6
@@ -80,7 +83,9 @@ def judge(path):
     made = dump.read(path, raw=True)
     _require("questions" in made.metadata, "it holds no questions of `ropewalk vectors`")
     asked = json.loads(made.metadata["questions"])
-    told = made.metadata.get("fingerprint")
+    lacks = [w for w in ("fingerprint", "pairing", "dtype") if w not in made.metadata]
+    _require(not lacks, f"its metadata has no {', '.join(lacks)}")
+    told = made.metadata["fingerprint"]
     _require(fingerprint(asked) == told, f"its questions are not those of fingerprint {told}")
     for number, words in enumerate(asked):
         for name in words["tensors"]:

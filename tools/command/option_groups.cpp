@@ -397,7 +397,10 @@ void define(CLI::App& verb, DiffOptions& o) {
   add_workload_options(verb, o);
   verb.add_option("--max-ulp", o.max_ulp, "exit with 0 if no element is further apart (default 0)")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check([](const std::string& text) {
+        char* end = nullptr;
+        return std::strtod(text.c_str(), &end) >= 0 && *end == 0 ? "" : "is not a number from 0 on";
+      });
   verb.add_option("--svg", o.svg, "draw how the distance grows with the position")
       ->type_name("FILE.svg");
   add_json_option(verb, o.json);

@@ -27,8 +27,8 @@ static void from_json(const nlohmann::json& json, Workload& w) {
 namespace ropewalk::tools {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BoardRequest, google_benchmark, ceilings_only, seed, workloads,
-                                   kernels, unverified, benchmark_args, rounds, launch, epoch_us,
-                                   group_ms, launch_ms, epochs_s, threads, baseline, ceilings, done)
+                                   kernels, unverified, benchmark_args, rounds, launch, epoch_s,
+                                   group_s, launch_s, epochs_s, threads, baseline, ceilings, done)
 
 std::string to_text(const BoardRequest& request) {
   return nlohmann::json(request).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

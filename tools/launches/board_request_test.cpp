@@ -53,9 +53,9 @@ BoardRequest full_request() {
   r.kernels = {{"mine", "it ended\nby SIGSEGV \x1b"}, {"plain", ""}};
   r.unverified = {{"mine", "a b"}, {"mine", "c"}};
   r.benchmark_args = {"--a=b c", ""};
-  r.launch_ms = 7;
+  r.launch_s = 7;
   r.epochs_s = {{"a|half_split / f32|1", 0.5}};
-  r.rounds = 2, r.launch = 3, r.epoch_us = 4, r.group_ms = 5, r.threads = 6;
+  r.rounds = 2, r.launch = 3, r.epoch_s = 4.5, r.group_s = 5, r.threads = 6;
   r.baseline = "plain";
   r.ceilings = {{"a", "4 streams"}};
   r.done = {"a|half_split / f32|1"};

@@ -29,9 +29,9 @@ double usual_budget_s(const BenchOptions& options) {
 }  // namespace
 
 Effort effort_of(const BenchOptions& options) {
-  Effort e{3, 24, 1000, 20'000};
-  if (options.profile == Profile::smoke) e = {3, 12, 500, 1'000};
-  if (options.profile == Profile::full) e = {5, 40, 1000, 120'000};
+  Effort e{3, 24, 1e-3, 20};
+  if (options.profile == Profile::smoke) e = {3, 12, 0.5e-3, 1};
+  if (options.profile == Profile::full) e = {5, 40, 1e-3, 120};
   const bool is_fixed = options.rounds > 0 || options.launches > 0;
   if (!is_fixed && !options.google_benchmark) {
     e.launches = most_launches;
@@ -54,9 +54,8 @@ std::int64_t Budget::launches_left(std::int64_t done) const {
   return std::clamp(affordable, std::clamp<std::int64_t>(least_launches - done, 1, most), most);
 }
 
-std::int64_t Budget::share_ms(std::int64_t parts) const {
-  const double share_s = (1 - for_the_end) * left_s() / static_cast<double>(parts);
-  return std::max<std::int64_t>(static_cast<std::int64_t>(1000 * share_s), 1);
+double Budget::share_s(std::int64_t parts) const {
+  return std::max((1 - for_the_end) * left_s() / static_cast<double>(parts), 1e-3);
 }
 
 bool Budget::ends_before(std::int64_t done, const std::vector<TimingRow>& rows) {

@@ -14,7 +14,8 @@ namespace ropewalk::tools {
 
 /// How much a profile measures. Options override it.
 struct Effort {
-  std::int64_t launches, rounds, epoch_us, group_ms;
+  std::int64_t launches, rounds;
+  double epoch_s, group_s;
   double budget_s = 0;    ///< above 0: the time from the start to the end counts, and no rounds
   bool is_usual = false;  ///< the budget is not the user's: too small, it is exceeded
 };
@@ -30,8 +31,8 @@ class Budget {
   void begin() { began_ = std::chrono::steady_clock::now(); }
   bool counts() const { return all_s_ > 0; }
   double left_s() const;
-  /// One of so many equal parts of what is left, at least 1.
-  std::int64_t share_ms(std::int64_t parts) const;
+  /// One of so many equal parts of what is left, at least a millisecond.
+  double share_s(std::int64_t parts) const;
   void begin_launch() { launch_s_ = overhead_s_ = 0; }
   /// Adds to the time of the launch. `timed_s` of it was to be for rounds.
   void spend(double s, double timed_s) {

@@ -75,7 +75,7 @@ TEST(Budget, EndsWhenThereIsNoTimeForAnotherLaunch) {
   Budget usual(Effort{10, 0, 0, 0, 1, true}, Clock::now() - std::chrono::seconds(2), 0.01);
   EXPECT_FALSE(usual.ends_before(2, rows_of(2, 1.02, 0.3))) << "three launches whatever they take";
   EXPECT_TRUE(usual.ends_before(3, rows_of(3, 1.02, 0.3))) << "and no more";
-  EXPECT_EQ(over.share_ms(3), 1);
+  EXPECT_EQ(over.share_s(3), 1e-3);
 }
 
 TEST(Budget, CostlyLaunchesAreFewer) {

@@ -133,7 +133,7 @@ int Launches::run_launch(std::int64_t launch, std::int32_t memory) {
     const Worker::TimeResult timed = time_board(request, launch, memory);
     if (timed.result.kind == CallResult::Kind::ok) {
       if (timed.exit_code != 0) return timed.exit_code;
-      budget_.spend(before_s - budget_.left_s(), 1e-3 * static_cast<double>(request.launch_ms));
+      budget_.spend(before_s - budget_.left_s(), request.launch_s);
       break;
     }
     blame(timed);
@@ -164,7 +164,7 @@ int Launches::pick_ceilings() {
   if (host == workers_.end()) return 0;
   BoardRequest request = request_for(0, ROPE_HOST);
   request.ceilings_only = true;
-  if (budget_.counts()) request.launch_ms = budget_.share_ms(20);
+  if (budget_.counts()) request.launch_s = budget_.share_s(20);
   request.kernels.clear();
   // No kernel runs here, so no plugin is loaded, and no thread of a plugin runs beside it.
   WorkerOptions without_plugins = kernels_.workers.at(ROPE_HOST);
@@ -198,12 +198,12 @@ BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) {
   request.unverified = gate_.unverified();
   request.benchmark_args = options_.benchmark_args;
   request.rounds = effort_.rounds;
-  request.epoch_us = effort_.epoch_us;
-  request.group_ms = effort_.group_ms;
+  request.epoch_s = effort_.epoch_s;
+  request.group_s = effort_.group_s;
   request.launch = launch;
   if (budget_.counts()) {
     const auto launches = budget_.launches_left(std::ssize(complete_) - 1);
-    request.launch_ms = budget_.share_ms(launches * std::ssize(workers_));
+    request.launch_s = budget_.share_s(launches * std::ssize(workers_));
     request.done = budget_.settled_groups(rows_);
   }
   request.threads = options_.threads;

@@ -40,23 +40,8 @@ TimingHandler timing_handler() {
     if (request.google_benchmark)
       return run_google_benchmark({request.workloads, timed, request.benchmark_args, request.seed,
                                    sinks.now_running, sinks.show});
-    PairedPlan plan;
-    plan.workloads = request.workloads;
-    plan.kernels = timed;
+    PairedPlan plan{request, timed, device, {}, sinks.now_running};
     plan.on_row = [&](const TimingRow& row) { sinks.row(to_json_line(row)); };
-    plan.now_running = sinks.now_running;
-    plan.device = device;
-    plan.seed = request.seed;
-    plan.rounds = request.rounds;
-    plan.launch = request.launch;
-    plan.epoch_s = 1e-6 * static_cast<double>(request.epoch_us);
-    plan.launch_s = 1e-3 * static_cast<double>(request.launch_ms);
-    plan.epochs_s = request.epochs_s;
-    plan.group_s = 1e-3 * static_cast<double>(request.group_ms);
-    plan.threads = static_cast<int>(request.threads);
-    plan.baseline = request.baseline;
-    plan.ceilings = request.ceilings;
-    plan.done = request.done;
     return request.ceilings_only ? pick_ceilings(plan) : run_paired(plan);
   };
 }

@@ -81,7 +81,7 @@ void print_place(const char* label, const Parting& at, const KernelFacts& a, con
 void print_details(const CellDifference& d, const KernelFacts& a, const KernelFacts& b) {
   Apart swept;
   for (const Apart& row : d.by_position) swept.add(row);
-  const double share = swept.u_rho * data_type(d.dtype).format.u;
+  const double share = (swept.u_rho > 0 ? swept.u_rho : d.all.u_rho) * data_type(d.dtype).format.u;
   print_place("first", *d.first, a, b);
   print_place("largest", *d.worst, a, b);
   if (const std::int64_t all = d.a_nearer + d.b_nearer; all > 0)
@@ -91,8 +91,9 @@ void print_details(const CellDifference& d, const KernelFacts& a, const KernelFa
         100 * static_cast<double>(std::max(d.a_nearer, d.b_nearer)) / static_cast<double>(all),
         count_text(all));
   if (std::isfinite(share))
-    fmt::print("  {:<12} q.k moves by at most {:.2g} |q| |k|\n", "a logit",
-               2 * share + share * share);
+    fmt::print("  {:<12} q.k moves by at most {:.2g} |q| |k|{}\n", "a logit",
+               2 * share + share * share,
+               swept.u_rho > 0 ? ", at positions up to " + count_text(swept_to) : "");
   fmt::print("  {:<20} {:>12} {:>12} {:>12}   (rotary_dim {})\n", "positions", "equal bits",
              "largest ulp", "u |x|", d.rotary_dim);
   for (std::size_t row = 0; row < d.by_position.size(); ++row) {
@@ -139,10 +140,13 @@ std::string json_of(const CellDifference& d) {
   for (std::size_t row = 0; row < d.by_position.size(); ++row)
     rows += fmt::format(R"({}{{"from":{},{}}})", row == 0 ? "" : ",", position_rows[row],
                         apart(d.by_position[row]));
+  const auto number = [](double value) {
+    return std::isfinite(value) ? fmt::format("{:.17g}", value) : "null";
+  };
   std::string first;
   if (d.first)
-    first = fmt::format(R"(,"first":{{"position":{},"where":{},"a":{:.17g},"b":{:.17g}}})",
-                        d.first->position, json_text(d.first->where), d.first->a, d.first->b);
+    first = fmt::format(R"(,"first":{{"position":{},"where":{},"a":{},"b":{}}})", d.first->position,
+                        json_text(d.first->where), number(d.first->a), number(d.first->b));
   return fmt::format(
       R"({{"pairing":"{}","dtype":"{}","not_compared":{},"calls":{},"refused":{},{},"faults":{},)"
       R"("by_position":[{}]{}}})",
@@ -222,12 +226,16 @@ int run(const DiffOptions& options) {
   if (std::none_of(cells.begin(), cells.end(), is_compared))
     throw UsageError(fmt::format("{} and {} have no pairing and data type in common: {}",
                                  a.facts().name, b.facts().name, cells.front().not_compared));
+  if (std::none_of(cells.begin(), cells.end(),
+                   [](const CellDifference& d) { return d.all.compared > 0; }))
+    return 2;  // its faults are told
   if (!options.json) {
     print_not_compared(cells);
     fmt::print("{:.1f} s\n", seconds_of_command());
   }
   const bool differs = std::any_of(cells.begin(), cells.end(), [&](const CellDifference& d) {
-    return !d.faults.empty() || (!d.equal() && d.all.ulps > options.max_ulp);
+    return !d.faults.empty() || d.all.ulps > options.max_ulp ||
+           (options.max_ulp == 0 && !d.equal());
   });
   return differs ? 1 : 0;
 }

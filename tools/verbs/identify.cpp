@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.h"
+#include "tools/command/session.h"
 #include "tools/verbs/providers.h"
 #include "tools/verbs/verbs.h"
 
@@ -38,7 +39,8 @@ std::optional<int> diff_in_python(const DiffOptions& options) {
   const std::vector<std::string> words{
       options.targets[0], options.targets[1], options.configs.empty() ? "" : options.configs[0],
       fmt::format("{}", options.max_ulp), options.json ? "json" : ""};
-  const int code = print_python("diff", words, options.targets[0]);
+  if (!options.svg.empty()) throw UsageError("--svg draws how two kernels part, and no files");
+  const int code = print_python("diff", words, "diff");
   return code < 0 ? std::nullopt : std::optional(code);
 }
 

@@ -256,6 +256,9 @@ int run(const VerifyOptions& options) {
                        " has a screen of its own: verify it alone, without shapes, a ledger and "
                        "--fail-fast");
     const std::string& target = options.provided.front();
+    if (target.ends_with(".safetensors") && (!options.properties.empty() || options.json ||
+                                             !options.dtype.empty() || !options.out.empty()))
+      throw UsageError(target + " is judged as it was asked: --python alone goes with it");
     return target.ends_with(".safetensors") ? verify_answers(target) : verify_provided(options);
   }
   if (options.exhaustive) return run_exhaustive(options);

@@ -30,7 +30,7 @@ class Report:
 
 
 def identify(dump, config=None):
-    model = answer(config) if config else None
+    model = answer(config) if config is not None else None
     if "layout" in dump.metadata:
         return in_layout(dump, dump.metadata["layout"], model)
     reports, reasons = [], []
@@ -40,12 +40,13 @@ def identify(dump, config=None):
         except KernelError as reason:
             reasons.append(reason)
             continue
-        if reports[-1].pairs_known:
-            reports[-1].lines.insert(0, f"{'layout':<10} {layout} (the file names none)")
-            return reports[-1]
+        if reports[-1].explained:
+            break
     if not reports:
         raise reasons[0]
-    return reports[0]
+    best = max(reports, key=lambda r: (r.explained, r.pairs_known))
+    best.lines.insert(0, f"{'layout':<10} {best.layout} (the file names none)")
+    return best
 
 
 def in_layout(dump, layout, model):
@@ -68,14 +69,18 @@ def explain(report, dump, part, helpers, model, like):
     if heads < 3 and like is None:
         report.say("pairing", f"cannot be told from {heads} heads: give three", False)
         return
-    bad = ~(np.isfinite(part.x) & np.isfinite(part.y)).all((2, 3))
-    if bad.any():
-        report.say("left out", f"{int(bad.sum())} tokens with NaN or Inf")
-        part.x, part.y = (np.where(bad[:, :, None, None], 0.0, a) for a in (part.x, part.y))
-    if heads < 3:
+    if not np.isfinite(part.y).all():
+        b, t, h, e = np.argwhere(~np.isfinite(part.y))[0]
+        report.say("not finite", f"{int((~np.isfinite(part.y)).any((2, 3)).sum())} tokens of a finite input; "
+                   f"first batch row {b}, token {t}, head {h}, element {e}", False)
+    if part.out.any():
+        report.say("left out", f"{int(part.out.sum())} tokens whose input is not finite, or zero")
+    offset = model.get("k_offset" if part.name == "k" else "q_offset", 0) if model else 0
+    wanted = np.arange(offset, offset + model["rotary_dim"]) if model else None
+    if heads < 3 or part.x.shape[2] < 3 and like is not None:
         pair_alike(part, like)
     else:
-        find_pairs(part, helpers)
+        find_pairs(part, helpers, wanted)
     if not part.window.size:
         same = f"nothing: {part.other} is {part.name}" if part.other else "nothing: y is x"
         report.say("rotated", same, bool(part.other))
@@ -90,21 +95,29 @@ def explain(report, dump, part, helpers, model, like):
         report.pairs_known = False
         report.say("pairing", "unknown: no partner explains the elements", False)
         return
-    n, first = len(part.pairs), int(part.window[0])
+    right = wanted is None or np.array_equal(part.window, wanted)
+    report.say("rotated", f"{elements_text(part.window)}; the others are copied" + (
+        "" if right else f", where the model has {elements_text(wanted)}"), right)
     wanted = model["pairing"] if model else dump.metadata.get("pairing")
     wrong = f", where the model has {wanted}" if wanted and wanted != part.pairing else ""
-    report.say("rotated", f"{2 * n} elements from {first}; the others are copied")
     written = f", written as {part.written}" if part.written else ""
     report.say("pairing", part.pairing + written + wrong, not wrong and not written)
     for note in part.notes:
         report.say("", note)
     if part.left > 64:
         report.say("fit", f"one rotation of a token's heads leaves {part.left:.3g} u", False)
-    scale = float(np.median(np.abs(part.r)))
-    if abs(scale - 1) > 4 * UNIT[part.dtype] + 1e-6:
+    sizes = np.abs(part.r)[np.abs(part.r) > 0]  # and no NaN
+    scale = float(np.median(sizes)) if sizes.size else 0.0
+    if not scale:
+        report.say("scale", "0: nothing of the window is left", False)
+        return
+    wanted, room = model["attention_scale"] if model else scale, 2 * UNIT[part.dtype] + 1e-6
+    if max(abs(scale - 1), abs(wanted - 1)) > room:
         digits = 6 if part.dtype in ("f32", "f64") else 3
-        wanted = model["attention_scale"] if model else scale
-        report.say("scale", f"{scale:.{digits}g}", abs(scale / wanted - 1) < 1e-2)
+        right = abs(scale / wanted - 1) <= room
+        report.say("scale", f"{scale:.{digits}g}" + (
+            "" if right else f", where the model has {wanted:.{digits}g}"), right)
+    part.r = part.r / scale
     if part.other:
         relative(report, dump, part, model)
         return
@@ -115,30 +128,38 @@ def explain(report, dump, part, helpers, model, like):
     angles(report, dump, part, p, model, scale)
 
 
+def elements_text(window):
+    """64 elements from 0; or the runs of elements."""
+    runs = np.split(window, np.flatnonzero(np.diff(window) > 1) + 1)
+    if len(runs) == 1:
+        return f"{len(window)} elements from {window[0]}"
+    return f"{len(window)} elements: " + ", ".join(f"{r[0]} to {r[-1]}" for r in runs[:8])
+
+
 def angles(report, dump, part, p, model, scale):
     tolerance = 8 * UNIT[part.dtype] + 1e-6
     if part.dtype in ("bf16", "f16"):
         tolerance *= 2
     if p.ndim == 2:
-        found = frequencies(report, dump, part, np.arange(p.shape[1]), p[0], model, tolerance)
+        row = int((~part.out).sum(1).argmax())
+        found = frequencies(report, dump, part, (row, np.arange(p.shape[1])), p[row], model, tolerance, p)
         if found is not None:
             where(report, part, p, found, tolerance, scale)
         return
     alike = np.flatnonzero((p[:, 0] == p[0, 0]).all(0))  # tokens of text, say
-    found = frequencies(report, dump, part, alike, p[0, 0, alike], model, tolerance)
+    found = frequencies(report, dump, part, (0, alike), p[0, 0, alike], model, tolerance)
     if found is not None:
         axes(report, part, p, found, tolerance, scale, model)
 
 
 def axes(report, part, planes, freq, tolerance, scale, model):
     """Which axis of the positions turns each pair."""
-    fit = np.stack([matches(part.r, freq, plane, tolerance).mean((0, 1)) for plane in planes])
-    fits = fit > 0.999
+    fits = np.stack([matches(part.r, freq, plane, tolerance).all((0, 1)) for plane in planes])
     words = ["none" if not f.any() else "any" if f.all() else "or".join(map(str, np.flatnonzero(f)))
              for f in fits.T]
     runs = [(w, len(list(g))) for w, g in itertools.groupby(words)]
     text = "of each pair: " + ",".join(f"{w}*{count}" for w, count in runs)
-    holds, taken = bool(fits.any(0).all()), fit.argmax(0)
+    holds, taken = bool(fits.any(0).all()), fits.argmax(0)
     if model and "axes" in model:
         taken = np.array(model["axes"])
         if not fits[taken, np.arange(len(taken))].all():
@@ -149,17 +170,22 @@ def axes(report, part, planes, freq, tolerance, scale, model):
         say_precision(report, part, freq, np.moveaxis(planes[taken], 0, -1), scale)
 
 
-def frequencies(report, dump, part, rows, p, model, tolerance):
-    """inv_freq by tokens `rows` of batch row 0 at positions p; None: cannot be told, which is said."""
+def frequencies(report, dump, part, rows, p, model, tolerance, positions=None):
+    """inv_freq by tokens `rows` (batch row, tokens) at positions p, or else by all tokens; None: cannot
+    be told, which is said."""
     n = len(part.pairs)
-    wanted = np.array(model["inv_freq"]) if model else dump.tensors.get("inv_freq")
+    wanted = np.ravel(model["inv_freq"] if model else dump.tensors.get("inv_freq", ()))
+    wanted = wanted if len(wanted) == n else None
     whose = "the config's" if model else "the file's"
-    found = estimate(part.r[0, rows], p) if len(rows) else None
-    if found is None:
-        if wanted is None or len(wanted) != n:
+    made = estimate(part.r[rows], p, tolerance)
+    if made is None and positions is not None:
+        made = estimate(part.r.reshape(-1, n), positions.ravel(), tolerance)
+    if made is None:
+        if wanted is None:
             report.say("inv_freq", "cannot be told: no two tokens are one position apart", False)
             return None
-        found = np.array(wanted)
+        made = wanted, 1
+    found, lag = made
     if part.pairing == "a permutation":  # which element of a pair is first is not known
         order = np.argsort(-np.abs(found))
         part.pairs = [part.pairs[k] if found[k] > 0 else part.pairs[k][::-1] for k in order]
@@ -168,15 +194,15 @@ def frequencies(report, dump, part, rows, p, model, tolerance):
     if np.median(found) < 0:
         found, part.r, part.sign = -found, part.r.conj(), -1
         report.say("direction", "backwards", False)
-    noise = 2 * tolerance / min(63, max(int(np.ptp(p)) if len(p) else 1, 1))
-    if wanted is not None and len(wanted) == n and (np.abs(found - wanted) <= noise).all():
+    noise = 2 * tolerance / lag
+    if wanted is not None and (np.abs(found - wanted) <= noise).all():
         report.say("inv_freq", whose)
         return np.array(wanted)
     base = base_of(found, noise)
     rule = None if base else rule_of(found, noise)
     if base or rule:
         powers = rule[1] if rule else base[1] * base[0] ** (-np.arange(n) / n)
-        fit = [matches(part.r[0, rows], f, p, tolerance).mean() for f in (powers, found)]
+        fit = [matches(part.r[rows], f, p, tolerance).mean() for f in (powers, found)]
         found, base, rule = (powers, base, rule) if fit[0] > fit[1] - 0.01 else (found, None, None)
     report.say("inv_freq", (rule[0] if rule else base_words(base, found, n, noise)) + (
         f"; {whose} begin {', '.join(f'{f:.4g}' for f in wanted[:4])}" if wanted is not None else ""),
@@ -196,22 +222,26 @@ def base_words(base, found, n, noise):
 
 
 def where(report, part, p, freq, tolerance, scale):
-    most = min(int(p.max()) + 8, POSITIONS)
+    low = max(min(int(p.min()) - 8, 0), -POSITIONS)
+    high = min(max(int(p.max()) + 8, 0), low + POSITIONS)
     few = (slice(8), slice(None, None, max(part.r.shape[1] // 64, 1)))
-    found = np.full(p.shape, -1)
-    found[few] = effective(part.r[few], freq, tolerance, most)
-    for words, taken in position_accounts(p, found):
+    found, near = np.zeros(p.shape, "i8"), np.zeros(p.shape, bool)
+    found[few], near[few] = effective(part.r[few], freq, tolerance, low, high)
+    for words, taken in position_accounts(p, found, near & ~part.out):
         good = matches(part.r, freq, taken, tolerance)
-        if good.mean() > 0.999:
+        if good.all():
             report.say("positions", words, words == "as given")
             say_precision(report, part, freq, np.asarray(taken, "f8"), scale)
             return
     good = matches(part.r, freq, p, tolerance)
     b, t, pair = np.argwhere(~good)[0]
     turned, wanted = np.angle(part.r[b, t, pair]), float(p[b, t] * freq[pair])
-    report.say("positions", f"unknown: wrong from batch row {b}, token {t} (position {p[b, t]}), pair "
-               f"{pair} on: turned by {turned:.6g} rad, should be {math.remainder(wanted, 2 * math.pi):.6g}"
-               f"; {100 * good.mean():.1f} % of the pairs fit", False)
+    wrong, what = int((~good).any(-1).sum()), f"batch row {b}, token {t} (position {p[b, t]}), pair {pair}"
+    how = (f"turned by {turned:.6g} rad times {abs(part.r[b, t, pair]):.4g}, should be "
+           f"{math.remainder(wanted, 2 * math.pi):.6g}")
+    few = f"as given, but for {wrong} of {p.size} tokens; first {what}: {how}"
+    many = f"unknown: wrong from {what} on: {how}; {100 * good.mean():.1f} % of the pairs fit"
+    report.say("positions", few if wrong < p.size / 2 else many, False)
 
 
 def say_precision(report, part, freq, positions, scale):

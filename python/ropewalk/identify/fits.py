@@ -1,5 +1,6 @@
 """Frequencies, positions and roundings that lead to the turns of pairs."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,59 +9,66 @@ from ..angles import rounded
 from .pairs import UNIT
 
 
-def estimate(r, positions):
-    """inv_freq of each pair from differences of tokens, shortest first: a sum over tokens that are a
-    step apart gives its angle, and ever longer steps refine it. None: no two tokens are one apart."""
-    order = np.argsort(positions, kind="stable")[:64]  # later ones may be clamped or wrapped
-    p, z = positions[order], r[order] / np.maximum(np.abs(r[order]), 1e-300)
-    place = {int(v): k for k, v in enumerate(p)}
-    freq, step = None, 1
-    while step <= p[-1] - p[0]:
-        both = [(place[v], place[v + step]) for v in place if v + step in place]
-        if len(both) >= 1:
+def estimate(r, positions, tolerance):
+    """(inv_freq of each pair, the longest step that it rests on), from differences of tokens, shortest
+    first: a sum over tokens that are a step apart gives its angle, and ever longer steps refine it.
+    None: no two tokens are one apart. Those of later tokens count while they agree, as they may be
+    clamped or wrapped."""
+    good = np.flatnonzero(~np.isnan(r).any(-1) & (np.abs(r) > 0).all(-1))
+    unique, first = np.unique(positions[good], return_index=True)
+    z = r[good][first] / np.abs(r[good][first])
+    place = {int(v): k for k, v in enumerate(unique)}
+    freq, step, used = None, 1, 0
+    while len(unique) and step <= unique[-1] - unique[0]:
+        known = unique[:64].tolist() if step < 64 else unique.tolist()
+        last = known[-1]
+        both = [(place[v], place[v + step]) for v in known if v + step <= last and v + step in place]
+        both = both[:: max(len(both) // 64, 1)]
+        if both:
             a, b = np.array(both).T
-            angle = np.angle((z[b] * z[a].conj()).sum(0))
-            if freq is None:
-                if step > 1:
-                    return None
-                freq = angle
-            else:
-                turns = np.round((freq * step - angle) / (2 * math.pi))
-                freq = (angle + 2 * math.pi * turns) / step
+            turns = (z[b] * z[a].conj()).mean(0)
+            angle = np.angle(turns)
+            if step >= 64:
+                off = np.abs(np.angle(np.exp(1j * (freq * step - angle))))
+                if np.abs(turns).min() < 0.99 or (off > 2 * tolerance * (step / used + 1)).any():
+                    break
+            if freq is None and step > 1:
+                return None
+            whole = 0 if freq is None else np.round((freq * step - angle) / (2 * math.pi))
+            freq, used = (angle + 2 * math.pi * whole) / step, step
         elif freq is None:
             return None
         step *= 2
-    return freq
+    return None if freq is None else (freq, used)
 
 
 def matches(r, freq, positions, tolerance):
-    """Whether r is e^(i f p) for all tokens and pairs that turn, up to a factor on all."""
-    unit = r / np.maximum(np.abs(r), 1e-300)
+    """Whether r is e^(i f p), for all tokens and pairs of which something can be told."""
     angle = positions[..., None] * freq
-    near = np.abs(unit - np.exp(1j * angle)) <= tolerance + np.abs(angle) * 2.0**-22
-    return near | (r == 0)  # a token that was left out
+    room = np.minimum(tolerance + np.abs(angle) * 2.0**-22, 0.25)
+    return (np.abs(r - np.exp(1j * angle)) <= room) | np.isnan(r)
 
 
-def effective(r, freq, tolerance, most):
-    """For each token the position whose angles are nearest to r; -1: none of 0..most is near."""
-    candidates = np.exp(-1j * np.arange(most + 1)[:, None] * freq)
-    flat = (r / np.maximum(np.abs(r), 1e-300)).reshape(-1, r.shape[-1])
+def effective(r, freq, tolerance, low, high):
+    """For each token the position whose angles are nearest to r, and whether one of low..high is near."""
+    candidates = np.exp(-1j * np.arange(low, high + 1)[:, None] * freq)
+    flat = np.nan_to_num(r)
+    flat = (flat / np.maximum(np.abs(flat), 1e-300)).reshape(-1, r.shape[-1])
     score = (flat @ candidates.T).real / len(freq)
     best = score.argmax(1)
     good = score[np.arange(len(best)), best] > 1 - 100 * tolerance**2 - 1e-4
-    return np.where(good, best, -1).reshape(r.shape[:-1])
+    return (best + low).reshape(r.shape[:-1]), good.reshape(r.shape[:-1])
 
 
-def position_accounts(p, found):
+def position_accounts(p, found, near):
     """(words, positions) of what may have been taken in place of p."""
     yield "as given", p
-    known = found[found >= 0]
-    if known.size:
-        for shift in sorted({int(s) for s in (found - p)[found >= 0].ravel()}, key=abs)[:4]:
+    if near.any():
+        for shift in sorted({int(s) for s in (found - p)[near]}, key=abs)[:4]:
             yield f"shifted by {shift:+d}", p + shift
-        most = int(known.max())
+        most = int(found[near].max())
         yield f"clamped at {most}", np.minimum(p, most)
-        off = np.abs(p - found)[(found >= 0) & (found != p)]
+        off = np.abs(p - found)[near & (found != p)]
         size = int(np.gcd.reduce(off)) if off.size else 0
         if size > 1:
             yield f"modulo {size}", p % size
@@ -78,13 +86,14 @@ def base_of(freq, noise, pairs=None):
     k, sure = np.arange(len(freq)), freq > 8 * noise
     if sure.sum() < 2:
         return None
-    slope, level = np.polyfit(k[sure], np.log(freq[sure]), 1, w=freq[sure])
-    exact, factor = math.exp(-slope * n), math.exp(level)
-    factor = 1.0 if abs(factor - 1) < 1e-3 else float(f"{factor:.4g}")
-    for digits in (1, 2, 3, 4, 5, 6):
-        theta = float(f"{exact:.{digits}g}")
-        if (np.abs(factor * theta ** (-k / n) - freq) <= noise).all():
-            return theta, factor
+    logs, weights = np.log(freq[sure]), freq[sure] ** 2
+    alone = -(weights * k[sure] * logs).sum() / max((weights * k[sure] ** 2).sum(), 1e-300), 1.0
+    slope, level = np.polyfit(k[sure], logs, 1, w=freq[sure])
+    for slope, factor in (alone, (-slope, float(f"{math.exp(level):.4g}"))):
+        exact = math.exp(min(slope * n, 700))
+        for theta in (*(float(f"{exact:.{digits}g}") for digits in range(1, 7)), exact):
+            if (np.abs(factor * theta ** (-k / n) - freq) <= noise).all():
+                return theta, factor
     return None
 
 
@@ -109,17 +118,21 @@ def rule_of(freq, noise):
     for name, by in (("llama3", plain), ("yarn", k)) if ramp.sum() > 1 else ():
         slope, level = np.polyfit(by[ramp], kept[ramp], 1, w=plain[ramp])
         ends = [(1 - level) / slope, -level / slope]  # where all is kept, and nothing
-        if name == "llama3":
-            ends = [2 * math.pi / float(f"{2 * math.pi / e:.3g}") for e in ends]
-        else:
-            ends = [round(e) if abs(e - round(e)) < 0.1 else e for e in ends]
-        mixed = np.clip((by - ends[1]) / (ends[0] - ends[1]), 0, 1)
-        own = plain * (mixed + (1 - mixed) / factor)
-        if (np.abs(own - freq) <= 4 * noise + 1e-3 * own).all():
-            first, last = ((f"{2 * math.pi / e:.4g}" if name == "llama3" else f"{e:.4g}") for e in ends)
-            what = "a wavelength of" if name == "llama3" else "pair"
-            return (f"powers of theta {base[0]:.6g} with the rule {name}: up to {what} {first} as they "
-                    f"are, from {last} on divided by {factor:g}"), own
+        if name == "llama3" and min(ends) <= 0:
+            continue
+        if name == "llama3":  # in wavelengths
+            ends = [2 * math.pi / e for e in ends]
+        ways = [[(1 - round(math.log2(e)) / math.log2(e) if e > 1 else 1, 2.0 ** round(math.log2(e))),
+                 (0, float(f"{e:.3g}")), (0, e)] if name == "llama3" else [(e - round(e), round(e)), (0, e)]
+                for e in ends]
+        for first, last in itertools.product(*([e for off, e in w if abs(off) < 0.1] for w in ways)):
+            begin, end = (2 * math.pi / first, 2 * math.pi / last) if name == "llama3" else (first, last)
+            mixed = np.clip((by - end) / (begin - end), 0, 1) if begin != end else kept
+            own = plain * (mixed + (1 - mixed) / factor)
+            if (np.abs(own - freq) <= 4 * noise + 1e-4 * own).all():
+                what = "a wavelength of" if name == "llama3" else "pair"
+                return (f"powers of theta {base[0]:.6g} with the rule {name}: up to {what} {first:.4g} as "
+                        f"they are, from {last:.4g} on divided by {factor:g}"), own
     return None
 
 

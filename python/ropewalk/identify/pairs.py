@@ -34,9 +34,12 @@ class Part:
     other: str = ""  # y is that of another engine, and x is no input
     sign: int = 1  # -1: it turns backwards
     left: float = 0.0  # of the worst pair, after the fit, in u
+    out: np.ndarray = None  # [batch, tokens]: left out, as x is not finite or all zero
     notes: list = field(default_factory=list)
 
     def __post_init__(self):
+        self.out = ~np.isfinite(self.x).all((2, 3)) | (self.x == 0).all((2, 3)) & (self.y == 0).all((2, 3))
+        self.x, self.y = (np.where(self.out[:, :, None, None], 0.0, a) for a in (self.x, self.y))
         self.given = self.x, self.y  # x and y change when a norm or an order is found
 
 
@@ -57,12 +60,14 @@ def parts_of(dump, layout):
 
 
 def laid_out(array, name, layout, metadata):
-    axes = dumps.LAYOUTS[layout]
+    axes, array = dumps.LAYOUTS[layout], np.asarray(array, "f8")
+    _require(array.size, f"{name} is empty")
     if axes:
         _require(array.ndim == 4, f"{name} of layout {layout} needs 4 axes, not {array.ndim}")
         return array.transpose(axes)
     if layout == "td":
-        size = int(metadata.get("head_dim", "0"))
+        word = metadata.get("head_dim", "0")
+        size = int(word) if word.isdecimal() else 0
         _require(array.ndim == 2 and size > 0 and array.shape[1] % size == 0,
                  f"{name} of layout td needs [tokens, heads * head_dim] and head_dim")
         array = array.reshape(len(array), -1, size)
@@ -76,6 +81,7 @@ def positions_of(dump, part):
     given = dump.tensors.get("position_ids")
     if given is None:
         return None
+    _require(given.size and (given == np.floor(given)).all(), "position_ids are not all whole numbers")
     given = np.asarray(given, "i8")
     if given.ndim == 3:
         _require(given.shape[1:] == (batch, tokens), f"position_ids has the shape {given.shape}")
@@ -92,20 +98,43 @@ def tokens_to_fit(part, norm):
     """x and y of few tokens that change, [tokens, heads, dims], without what is not finite."""
     x, y = (a.reshape(-1, *a.shape[2:]) for a in part.given)
     good = np.isfinite(x).all((1, 2)) & np.isfinite(y).all((1, 2))
+    turns = np.flatnonzero(good & (np.abs(x - y).max((1, 2)) > 0))
     if norm:
         x = normed(x)
-    turns = np.flatnonzero(good & (np.abs(x - y).max((1, 2)) > 0))
     chosen = turns[:: max(len(turns) // FEW, 1)][:FEW]
     return x[chosen], y[chosen]
 
 
-def find_pairs(part, helpers):
-    """The partner of each element; `helpers`: parts whose heads turn alike. Outputs may lie in the order
-    of the other pairing, and a norm over each head may come before the rotation."""
-    changed = (part.x != part.y) & np.isfinite(part.x)
-    part.window = np.flatnonzero(changed.any((0, 1, 2)))
-    if not part.window.size:
+def find_pairs(part, helpers, model_window=None):
+    """The partner of each element. Heads of `helpers`, parts that should turn alike, are asked too if
+    its own cannot tell. Outputs may lie in the order of the other pairing, and a norm over each head may
+    come before the rotation."""
+    changed = np.flatnonzero((part.x != part.y).any((0, 1, 2)))
+    part.window = changed
+    for window in windows(changed, part.x.shape[-1], model_window) if changed.size else ():
+        for more in ((), helpers) if part.x.shape[2] > 2 else (helpers,):
+            if not part.pairs:
+                part.window = window
+                fit_partners(part, more, np.isin(window, changed))
+    if not part.pairs:
+        part.window = changed
+
+
+def windows(changed, size, model_window):
+    """What may be the window: slow pairs of few tokens do not change in a narrow type."""
+    if model_window is not None and np.isin(changed, model_window).all():
+        yield model_window
         return
+    first, end = int(changed[0]), int(changed[-1]) + 1
+    for last in (end, *(size * k // 4 for k in (1, 2, 3, 4))) if first == 0 else (end,):
+        if last >= end and last % 2 == first % 2 and len(changed) > (last - first) // 4:
+            yield np.arange(first, last)
+            if len(changed) == last - first:
+                return
+    yield changed
+
+
+def fit_partners(part, helpers, changes):
     ways = []
     for norm in (False, True):
         for written, order in orders(len(part.window)):
@@ -119,21 +148,23 @@ def find_pairs(part, helpers):
             x, y = (np.concatenate([f[k][:count] for f in fits], 1) for k in (0, 1))
             share = fit_residuals(x, y) / np.maximum((y**2).sum((0, 1)), 1e-300)[:, None]
             np.fill_diagonal(share, np.inf)
-            ways.append((float(np.median(np.sqrt(share.min(1)))), norm, order, written, x, y, share))
+            best = float(np.median(np.sqrt(share[changes].min(1))))
+            ways.append((best, norm, order, written, x, y, share))
     least = min(way[0] for way in ways)
     way = next(way for way in ways if way[0] <= 3 * least)  # the simplest of those that fit alike
-    if least < 64 * UNIT[part.dtype]:
-        name_pairs(part, way[-1].argmin(1))
+    if least < max(6 * UNIT[part.dtype], 1e-6):  # the sums of squares lose half of the digits
+        name_pairs(part, way[-1], changes)
         if part.pairs:
             take(part, *way[1:])
 
 
 def pair_alike(part, like):
     """The pairs of another part, which one or two heads cannot tell; their angles then have to fit."""
-    changed = (part.x != part.y) & np.isfinite(part.x)
-    part.window = np.flatnonzero(changed.any((0, 1, 2)))
-    if len(part.window) != len(like.window):
+    part.window = np.flatnonzero((part.x != part.y).any((0, 1, 2)))
+    if not part.window.size or part.x.shape[-1] <= like.window.max() or not np.isin(
+            part.window, like.window).all():
         return
+    part.window = like.window
     part.pairing, part.written = like.pairing, like.written
     order = dict(orders(len(part.window)))[like.written]
     part.y = part.y.copy()
@@ -155,7 +186,7 @@ def orders(n):
 def take(part, norm, order, written, x, y, share):
     """Undoes what stands before and behind the rotation, so that x and y are of it alone."""
     runner = np.sqrt(np.partition(share, 1, axis=1)[:, 1] / np.maximum(share.min(1), 1e-300))
-    part.notes.append(f"partners leave {math.sqrt(share.min(1).max()):.1e} of an element, the next best "
+    part.notes.append(f"partners leave {math.sqrt(np.median(share.min(1))):.1e} of an element, the next best "
                       f"{np.median(runner):.3g} times as much")
     if written:
         part.written = written
@@ -198,15 +229,22 @@ def residuals_of_token(x, y):
     return np.maximum(left, 0)
 
 
-def name_pairs(part, partner):
-    n, w = len(partner), part.window
-    half, mutual = n // 2, partner[partner] == np.arange(n)
-    index = np.arange(n)
-    if n % 2 == 0 and (partner == (index + half) % n).mean() > 0.9:
-        part.pairing, pairs = "half_split", [(i, i + half) for i in range(half)]
-    elif n % 2 == 0 and (partner == index ^ 1).mean() > 0.9:
-        part.pairing, pairs = "interleaved", [(2 * i, 2 * i + 1) for i in range(half)]
-    elif mutual.all():
+def name_pairs(part, share, changes):
+    """`changes`: the elements of the window that do. Any partner fits an element that hardly turns, so an
+    order of pairs is taken if it fits nearly as well as the best partners do."""
+    n, w = len(share), part.window
+    index, half, partner = np.arange(n), n // 2, share.argmin(1)
+    orders = {"half_split": [(i, i + half) for i in range(half)],
+              "interleaved": [(2 * i, 2 * i + 1) for i in range(half)]} if n % 2 == 0 else {}
+    fits = {}
+    for name, other in (("half_split", (index + half) % n), ("interleaved", index ^ 1)) if orders else ():
+        left = share[index, other][changes]
+        if (left <= 9 * share.min(1)[changes] + (4 * UNIT[part.dtype]) ** 2 + 1e-12).mean() > 0.95:
+            fits[name] = left.sum()
+    if fits:
+        part.pairing = min(fits, key=fits.get)
+        pairs = orders[part.pairing]
+    elif (partner[partner] == index).all():
         part.pairing = "a permutation"
         pairs = sorted((i, int(partner[i])) for i in index if i < partner[i])
     else:
@@ -221,7 +259,10 @@ def find_turns(part):
     i, j = np.array(part.pairs).T
     z, v = (a[..., i] + 1j * a[..., j] for a in (part.x, part.y))
     size = (np.abs(z) ** 2).sum(2)
-    part.r = (v * z.conj()).sum(2) / np.maximum(size, 1e-300)
+    with np.errstate(invalid="ignore"):
+        r = (v * z.conj()).sum(2) / np.maximum(size, 1e-300)
+    part.r = np.where(np.isfinite(r), r, 0)  # 0 is no rotation
+    part.r[(size == 0) & (v == 0).all(2)] = np.nan  # nothing to tell
     off = np.abs(v - part.r[:, :, None] * z) / np.maximum(np.abs(z), 1e-300) / UNIT[part.dtype]
     typical = np.abs(z) > 0.1 * np.sqrt(size / z.shape[2])[:, :, None]
     part.left = float(np.nanmax(np.where(typical & np.isfinite(off), off, 0)))

@@ -1,5 +1,7 @@
 """The outputs of two engines for the same inputs, which are not known."""
 
+import itertools
+
 import numpy as np
 
 from .fits import base_of, estimate, matches
@@ -12,16 +14,14 @@ def relative(report, dump, part, model):
     """What turns the output of one engine into that of another."""
     tolerance = 16 * UNIT[part.dtype] + 1e-6
     unit = part.r / np.maximum(np.abs(part.r), 1e-300)
-    mean, n = unit.mean((0, 1)), len(part.pairs)
+    mean, n = np.nanmean(unit, (0, 1)), len(part.pairs)
     given = np.array(model["inv_freq"]) if model else dump.tensors.get("inv_freq")
-    if np.abs(unit - mean).max() > tolerance:
+    if np.nanmax(np.abs(unit - mean)) > tolerance:
         report.say("turned", parted(part, unit, *assumed(dump, part), given, tolerance), False)
         return
-    base = base_of(np.abs(np.angle(mean)), tolerance) if given is None else None
-    if base and abs(base[1] - round(base[1])) < 1e-3:
-        given = base[0] ** (-np.arange(n) / n)
-    for shift in sorted(range(-64, 65), key=abs) if given is not None and len(given) == n else ():
-        if np.abs(np.exp(1j * shift * given) - mean).max() <= tolerance:
+    own = [given] if given is not None and len(given) == n else [b ** (-np.arange(n) / n) for b in BASES]
+    for shift, freq in itertools.product(sorted(range(-64, 65), key=abs), own):
+        if np.abs(np.exp(1j * shift * freq) - mean).max() <= tolerance:
             how = f"{abs(shift)} positions {'more' if shift > 0 else 'less'}"
             report.say("turned", f"{part.other} is {part.name} turned by {how}", shift == 0)
             return
@@ -41,8 +41,8 @@ def parted(part, unit, p, taken, given, tolerance):
     half = part.pairing == "half_split"
     n = part.pairs[0][1] - part.pairs[0][0] if half else part.x.shape[-1] // 2
     here = np.array([i if half else i // 2 for i, _ in part.pairs])  # a pair that is equal is not here
-    apart = estimate(unit[0], p[0])
-    noise = 2 * tolerance / min(63, max(int(np.ptp(p[0])), 1))
+    apart, lag = estimate(unit[0], p[0], tolerance) or (None, 1)
+    noise = 2 * tolerance / lag
     own = [(f"theta {b:g}", b ** (-np.arange(n) / n)) for b in BASES]
     if given is not None and len(given) == n:
         own.insert(0, ("the given ones", given))
@@ -81,7 +81,7 @@ def in_other_pairing(dump, part, model):
             x = part.x.copy()
             x[..., i], x[..., j] = z.real, z.imag
             other = Part(part.name, x, part.y, part.dtype)
-            find_pairs(other, [])
+            find_pairs(other, ())
             find_turns(other)
             if other.pairing != one and len(other.pairs) == n and matches(other.r, freq, p, tolerance).mean() > 0.999:
                 return (f"{part.name} is turned as {one} and {part.other} as {other.pairing}, both by "

@@ -74,3 +74,78 @@ expect(False, "written as", lines({"y": y, "y_other": order}))
 one = y.copy()
 one[1, 200:] = turn(x, (at + 3)[..., None] * PLAIN)[1, 200:]
 expect(False, "from batch row 1, token 200 (position 200) on", lines({"y": y, "y_other": one}))
+
+# What is wrong in few tokens, or in size alone, is no match.
+y = turn(x, at[..., None] * PLAIN)
+for begin, change, words in ((200, lambda v: 0 * v, "as given, but for 112 of 512 tokens; first batch row 0, token 200"),
+                             (200, lambda v: np.nan * v, "not finite 112 tokens of a finite input"),
+                             (255, lambda v: 3 * v, "but for 2 of 512 tokens; first batch row 0, token 255")):
+    wrong = y.copy()
+    wrong[:, begin:] = change(wrong[:, begin:])
+    expect(False, words, lines({"x": x, "y": wrong}))
+pair = y.copy()
+pair[..., [5, 37]] *= 2
+expect(False, "pair 5 on: turned by 0 rad times 2", lines({"x": x, "y": pair}))
+
+# A model's scale and window.
+LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "rope_theta": 10000.0,
+         "max_position_embeddings": 4096}
+YARN = {**LLAMA, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}}
+expect(True, "inv_freq   the config's", lines({"x": x, "y": y}, LLAMA))
+expect(False, "scale      1, where the model has 1.13863", lines({"x": x, "y": y}, YARN))
+wide = draw.standard_normal((2, T, H, 128)).astype("f4").astype("f8")
+turned = wide.copy()
+turned[..., 64:] = turn(wide[..., 64:], at[..., None] * PLAIN)
+NEOX = {"model_type": "gpt_neox", "hidden_size": 1024, "num_attention_heads": 8, "rotary_pct": 0.5,
+        "rotary_emb_base": 10000, "max_position_embeddings": 2048}
+expect(False, "64 elements from 64; the others are copied, where the model has 64 elements from 0",
+       lines({"x": wide, "y": turned}, NEOX))
+
+# A wrong K leaves Q right.
+found = lines({"q": x, "q_out": y, "k": x[:, :, :4], "k_out": turn(x[:, :, :4], (at + 1)[..., None] * PLAIN)})
+expect(False, "positions  as given", found)
+expect(False, "positions  shifted by +1", found)
+
+# Real frequencies of Llama 3.1, in few tokens.
+real = np.array([500000.0 ** (-k / 64) for k in range(64)])
+wave = 2 * np.pi / real
+smooth = np.clip((8192 / wave - 1) / 3, 0, 1)
+angle = at[..., None] * (real * smooth + real / 8 * (1 - smooth))
+c, s = np.cos(angle)[:, :, None], np.sin(angle)[:, :, None]
+z = np.concatenate((wide[..., :64] * c - wide[..., 64:] * s, wide[..., 64:] * c + wide[..., :64] * s), -1)
+expect(True, "theta 500000 with the rule llama3: up to a wavelength of 2048 as they are, from 8192 on divided by 8",
+       lines({"x": wide, "y": z.astype("f4").astype("f8")}))
+
+# Shapes, padding, types.
+flat = x[0].reshape(1, T, H, D)
+expect(True, "theta 10000", lines({"x": x.swapaxes(0, 1), "y": y.swapaxes(0, 1)}))
+padded, out = x.copy(), y.copy()
+padded[0], out[0] = 0, 0
+expect(True, "theta 10000", lines({"x": padded, "y": out}))
+packed = np.tile(np.arange(8), T // 8)[None]
+expect(True, "as given", lines({"x": x[:1], "y": turn(x[:1], packed[..., None] * PLAIN), "position_ids": packed}))
+decode = np.arange(T)[:, None]
+batch = x[0][:, None]
+expect(True, "as given", lines({"x": batch, "y": turn(batch, decode[..., None] * PLAIN), "position_ids": decode}))
+expect(True, "as given", lines({"x": x, "y": turn(x, (at - 300)[..., None] * PLAIN), "position_ids": at - 300}))
+double = dump.Dump({"x": x, "y": np.concatenate((  # f64
+    x[..., :32] * np.cos(at[..., None] * PLAIN)[:, :, None] - x[..., 32:] * np.sin(at[..., None] * PLAIN)[:, :, None],
+    x[..., 32:] * np.cos(at[..., None] * PLAIN)[:, :, None] + x[..., :32] * np.sin(at[..., None] * PLAIN)[:, :, None]),
+    -1)}, {"x": "f64", "y": "f64"}, {})
+found = identify.identify(double)
+expect(True, "theta 10000", (found.explained, "\n".join(found.lines)))
+
+
+def bf16(v):
+    bits = v.astype("f4").view("u4").astype("u8")
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype("u4").view("f4").astype("f8")
+
+
+# In bf16 the slow pairs of few tokens do not change.
+for theta, heads, tokens in ((5e5, 3, 64), (1e6, 4, 128)):
+    x = bf16(draw.standard_normal((1, tokens, heads, 128)))
+    angle = np.arange(tokens)[None, :, None, None] * theta ** (-np.arange(64) / 64)
+    y = np.concatenate((x[..., :64] * np.cos(angle) - x[..., 64:] * np.sin(angle),
+                        x[..., 64:] * np.cos(angle) + x[..., :64] * np.sin(angle)), -1)
+    made = identify.identify(dump.Dump({"x": x, "y": bf16(y)}, {"x": "bf16", "y": "bf16"}, {}))
+    expect(True, f"powers of theta {theta:g},", (made.explained, "\n".join(made.lines)))
