@@ -117,7 +117,7 @@ def explain(report, dump, part, helpers, model, like):
         right = abs(scale / wanted - 1) <= room
         report.say("scale", f"{scale:.{digits}g}" + (
             "" if right else f", where the model has {wanted:.{digits}g}"), right)
-    part.r = part.r / scale
+    part.r, part.scale = part.r / scale, scale
     if part.other:
         relative(report, dump, part, model)
         return
@@ -194,7 +194,7 @@ def frequencies(report, dump, part, rows, p, model, tolerance, positions=None):
     if np.median(found) < 0:
         found, part.r, part.sign = -found, part.r.conj(), -1
         report.say("direction", "backwards", False)
-    noise = 2 * tolerance / lag
+    noise = 2 * tolerance / lag + 2.0**-22 * np.abs(found)  # with that of f32 angles and frequencies
     if wanted is not None and (np.abs(found - wanted) <= noise).all():
         report.say("inv_freq", whose)
         return np.array(wanted)
@@ -218,7 +218,7 @@ def base_words(base, found, n, noise):
         factor = ", each twice: it is turned twice"
     blind = int((found < noise).sum())
     blind = f"; {blind} pairs turn too little to tell" if blind else ""
-    return f"powers of theta {base[0]:.6g}{factor}, each within {noise:.1e}{blind}"
+    return f"powers of theta {base[0]:.6g}{factor}, each within {noise.max():.1e}{blind}"
 
 
 def where(report, part, p, freq, tolerance, scale):

@@ -82,7 +82,7 @@ def base_of(freq, noise, pairs=None):
     """(theta, factor) if all frequencies are factor theta^(-k / n) within `noise`, else None; of the
     first ones of n `pairs`, if there are more. The roundest theta that fits is taken; the error of a
     frequency is absolute, so large ones weigh."""
-    n = pairs or len(freq)
+    n, noise = pairs or len(freq), np.broadcast_to(noise, len(freq))
     k, sure = np.arange(len(freq)), freq > 8 * noise
     if sure.sum() < 2:
         return None
@@ -102,14 +102,15 @@ def rule_of(freq, noise):
     and mixes between: by the wavelength, as llama3 does, or by the index, as yarn does. Else None."""
     n = len(freq)
     k = np.arange(n)
-    bases = (base_of(freq[:m], noise, n) for m in range(n - 1, 3, -1))
+    noise = np.broadcast_to(noise, n)
+    bases = (base_of(freq[:m], noise[:m], n) for m in range(n - 1, 3, -1))
     base = next((b for b in bases if b and b[1] == 1), None)
     if not base:
         return None
     plain = base[0] ** (-k / n)
     sure, share = plain > 32 * noise, freq / plain
     low = share[sure].min()
-    least = np.median(share[sure][share[sure] <= low + 2 * noise / plain[sure]])
+    least = np.median(share[sure][share[sure] <= low + 2 * (noise / plain)[sure]])
     factor = float(f"{1 / least:.3g}")
     if factor < 1.01:
         return None

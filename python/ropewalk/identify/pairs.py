@@ -34,6 +34,7 @@ class Part:
     other: str = ""  # y is that of another engine, and x is no input
     sign: int = 1  # -1: it turns backwards
     left: float = 0.0  # of the worst pair, after the fit, in u
+    scale: float = 1.0  # which r is divided by
     out: np.ndarray = None  # [batch, tokens]: left out, as x is not finite or all zero
     notes: list = field(default_factory=list)
 
@@ -202,7 +203,8 @@ def take(part, norm, order, written, x, y, share):
         columns = np.stack((x[..., a], x[..., b]), -1)
         (c, s), (t, d) = (np.stack([np.linalg.lstsq(m, v, rcond=None)[0]
                                     for m, v in zip(columns, y[..., k])]).T for k in (a, b))
-        weights[i], weights[j] = np.median(np.hypot(c, t)), np.median(np.hypot(s, d))
+        weights[i] = math.copysign(np.median(np.hypot(c, t)), c[0])  # the first token turns little
+        weights[j] = math.copysign(np.median(np.hypot(s, d)), weights[i] * np.median(c * d - s * t))
     part.x = part.x * weights
     part.notes.append("a norm over each head comes before it" + (
         "" if np.allclose(weights, 1, atol=1e-3) else ", with a weight for each element"))
@@ -261,8 +263,8 @@ def find_turns(part):
     size = (np.abs(z) ** 2).sum(2)
     with np.errstate(invalid="ignore"):
         r = (v * z.conj()).sum(2) / np.maximum(size, 1e-300)
-    part.r = np.where(np.isfinite(r), r, 0)  # 0 is no rotation
+    part.r = np.where(np.isfinite(r), r, 0) / part.scale  # 0 is no rotation
     part.r[(size == 0) & (v == 0).all(2)] = np.nan  # nothing to tell
-    off = np.abs(v - part.r[:, :, None] * z) / np.maximum(np.abs(z), 1e-300) / UNIT[part.dtype]
+    off = np.abs(v - part.scale * part.r[:, :, None] * z) / np.maximum(np.abs(z), 1e-300) / UNIT[part.dtype]
     typical = np.abs(z) > 0.1 * np.sqrt(size / z.shape[2])[:, :, None]
     part.left = float(np.nanmax(np.where(typical & np.isfinite(off), off, 0)))

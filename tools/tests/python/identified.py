@@ -116,6 +116,18 @@ z = np.concatenate((wide[..., :64] * c - wide[..., 64:] * s, wide[..., 64:] * c 
 expect(True, "theta 500000 with the rule llama3: up to a wavelength of 2048 as they are, from 8192 on divided by 8",
        lines({"x": wide, "y": z.astype("f4").astype("f8")}))
 
+# A norm before it, with weights of either sign; a permutation of pairs, scaled.
+x = draw.standard_normal((2, T, H, D)).astype("f4").astype("f8")
+weights = draw.uniform(0.1, 2, D) * np.where(np.arange(D) % 7 == 3, -1, 1)
+expect(True, "positions  as given", lines({"x": x, "y": turn(
+    x / np.sqrt((x**2).mean(-1, keepdims=True)) * weights, at[..., None] * PLAIN)}))
+order = draw.permutation(D)
+shuffled = np.empty_like(x)
+shuffled[..., order] = x
+y, z = turn(x, at[..., None] * PLAIN), np.empty_like(x)
+z[..., order] = (1.5 * y).astype("f4")
+expect(True, "a permutation", lines({"x": shuffled, "y": z}))
+
 # Shapes, padding, types.
 flat = x[0].reshape(1, T, H, D)
 expect(True, "theta 10000", lines({"x": x.swapaxes(0, 1), "y": y.swapaxes(0, 1)}))
