@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <new>
 
 #include "base/system/memory_limits.h"
 #include "harness/cases/names.h"
@@ -47,23 +46,48 @@ double ulps_apart(const Format& format, double a, double b) {
   return std::abs(a - b) / (2 * format.u * std::exp2(std::floor(std::log2(size))));
 }
 
+template <class Visit>
+void for_each_row(const rope_problem& p, Visit&& visit) {
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t t = 0; t < p.tokens; ++t)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) visit(HeadPlace{i, b, t, h});
+}
+
 class CellComparison {
  public:
   // The cases are those that `offer`, of the first kernel, allows.
   CellComparison(Subject& a, Subject& b, const Offer& offer, const Offer& other,
                  const VerifyPlan& plan)
-      : a_(a), b_(b), offer_(offer), table_of_b_(other.base.table_dtype), plan_(plan) {
-    out_.pairing = offer.base.pairing;
-    out_.dtype = offer.base.dtype;
+      : a_(a), b_(b), offer_(offer), table_of_b_(other.base.table_dtype), plan_(plan) {}
+
+  // The case's outputs of the second kernel, beside these values.
+  CellDifference with_values(const Case& c, const std::vector<std::vector<double>>& values) {
+    const Problem problem = make_problem(c, b_.oracle, SecondPositions::none);
+    const Execution execution = execute_once(b_, problem, true);
+    if (execution.result.kind == CallResult::Kind::unsupported)
+      out_.not_compared = b_.facts.name + ": " + execution.result.text;
+    if (is_refused(b_, problem, execution)) return std::move(out_);
+    Outputs given = execution.outputs[0];
+    std::vector<std::size_t> next(values.size(), 0);
+    for_each_row(problem.asked, [&](const HeadPlace& at) {
+      const TensorPlaces& places = problem.tensor[at.tensor];
+      const std::int64_t row =
+          places.out_at + out_index(problem.asked, at.tensor, at.b, at.t, at.h);
+      for (std::int64_t e = 0; e < problem.asked.tensor[at.tensor].head_dim; ++e)
+        store(given[static_cast<std::size_t>(places.out)], c.dtype, row + e,
+              values.at(at.tensor).at(next[at.tensor]++));
+    });
+    ++out_.cases;
+    compare_outputs(problem, given, problem, execution.outputs[0]);
+    return std::move(out_);
   }
 
   CellDifference run() {
     sweep();
     in_sweep_ = false;
     const Property& agreement = property_named("agreement");
-    Offer named = offer_;
-    named.base.property = agreement.name;
-    for (const Case& c : agreement.fixed_cases(named, Profile::smoke)) compare(c);
+    for (const Case& c : agreement.fixed_cases(offer_, Profile::smoke)) compare(c);
     run_cases_of_array();
     return std::move(out_);
   }
@@ -158,8 +182,6 @@ class CellComparison {
       if (!is_refused(a_, problem, execution)) take(problem, execution.outputs[0]);
     } catch (const NoMemory&) {
       ++out_.refused;
-    } catch (const std::bad_alloc&) {
-      ++out_.refused;
     }
   }
 
@@ -202,12 +224,7 @@ class CellComparison {
 
   void compare_outputs(const Problem& of_a, const Outputs& a, const Problem& of_b,
                        const Outputs& b) {
-    const rope_problem& p = of_a.asked;
-    for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-      for (std::int64_t at_b = 0; at_b < p.batch; ++at_b)
-        for (std::int64_t t = 0; t < p.tokens; ++t)
-          for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
-            compare_row({of_a, a}, {of_b, b}, {i, at_b, t, h});
+    for_each_row(of_a.asked, [&](const HeadPlace& at) { compare_row({of_a, a}, {of_b, b}, at); });
   }
 
   struct Side {
@@ -240,32 +257,25 @@ class CellComparison {
                         Apart& apart) {
     const rope_tensor& tensor = a.problem.asked.tensor[at.tensor];
     const std::byte *row_a = a.row(at), *row_b = b.row(at);
-    std::vector<bool> differs(static_cast<std::size_t>(tensor.head_dim));
+    std::vector<std::int64_t> pair_of(static_cast<std::size_t>(tensor.head_dim), -1);
+    for (std::int64_t i = 0; tensor.rotate != 0 && i < a.problem.asked.rotary_dim / 2; ++i) {
+      const PairIndex e = pair_elements(a.problem.asked, at.tensor, i);
+      pair_of[static_cast<std::size_t>(e.first)] = pair_of[static_cast<std::size_t>(e.second)] = i;
+    }
     for (std::int64_t e = 0; e < tensor.head_dim; ++e) {
       const double x = load(row_a, dtype, e), y = load(row_b, dtype, e);
       const auto bytes = static_cast<std::size_t>(data_type(dtype).bytes);
       const auto offset = static_cast<std::size_t>(e) * bytes;
       if (std::memcmp(row_a + offset, row_b + offset, bytes) == 0) continue;
       if (std::isnan(x) && std::isnan(y)) continue;
-      differs[static_cast<std::size_t>(e)] = true;
       --apart.equal;
       const double ulps = ulps_apart(data_type(dtype).format, x, y);
       apart.ulps = std::max(apart.ulps, std::isnan(ulps) ? INFINITY : ulps);
+      const std::int64_t pair = pair_of[static_cast<std::size_t>(e)];
+      const double distance = pair < 0 ? 0 : distance_of(a, b, at, pair, dtype);
+      apart.u_rho = std::max(apart.u_rho, distance);
+      note(a, b, at, e, pair, dtype, distance);
     }
-    for (std::int64_t pair = 0; tensor.rotate != 0 && pair < a.problem.asked.rotary_dim / 2;
-         ++pair) {
-      const PairIndex e = pair_elements(a.problem.asked, at.tensor, pair);
-      for (const std::int64_t element : {e.first, e.second}) {
-        const auto index = static_cast<std::size_t>(element);
-        if (!differs[index]) continue;
-        differs[index] = false;  // told here
-        const double distance = distance_of(a, b, at, pair, dtype);
-        note(a, b, at, static_cast<std::int64_t>(index), pair, dtype, distance);
-        apart.u_rho = std::max(apart.u_rho, distance);
-      }
-    }
-    for (std::int64_t e = 0; e < tensor.head_dim; ++e)
-      if (differs[static_cast<std::size_t>(e)]) note(a, b, at, e, -1, dtype, 0);
   }
 
   double distance_of(const Side& a, const Side& b, const HeadPlace& at, std::int64_t pair,
@@ -372,6 +382,28 @@ void Apart::add(const Apart& more) {
   equal += more.equal;
   ulps = std::max(ulps, more.ulps);
   u_rho = std::max(u_rho, more.u_rho);
+}
+
+CellDifference compare_with_values(Subject& subject, Case c,
+                                   const std::vector<std::vector<double>>& values,
+                                   const std::string& name) {
+  Subject from_elsewhere = subject;
+  from_elsewhere.facts.name = name;
+  const Probe probe = probe_base(subject, c.pairing, c.dtype);
+  CellDifference out;
+  if (probe.offer) {
+    c = *asked_of(subject.facts, c);
+    c.table_dtype = probe.offer->base.table_dtype;
+    for (TensorCase& t : c.tensors) t.in_place = probe.offer->base.tensors[0].in_place;
+    out = CellComparison(from_elsewhere, subject, *probe.offer, *probe.offer, {})
+              .with_values(c, values);
+  } else {
+    out.not_compared = refusal_of(subject.facts, probe);
+  }
+  out.pairing = c.pairing;
+  out.dtype = c.dtype;
+  out.rotary_dim = c.rotary_dim;
+  return out;
 }
 
 void compare_kernels(Subject& a, Subject& b, const VerifyPlan& plan,

@@ -15,6 +15,7 @@ from .providers import answer, offered
 
 ROWS = (0, *(4**k for k in range(1, 10)))  # the first positions of the table's rows
 END = 1 << 20
+VALUES = 1 << 15  # of a dump, that a kernel is given
 OUTPUTS = {"y": "x", "q_out": "q", "k_out": "k"}
 
 
@@ -173,6 +174,49 @@ def of_providers(targets):
             for name, part in (("cos", np.real), ("sin", np.imag)):
                 out.append(Comparison(f"{name} {dtype}", dtype, part(one), part(two), np.array([positions])))
     return out
+
+
+def case_of(path, config):
+    """The words of a case (docs/replay.md) with the dump's inputs, and its outputs, for a kernel that is
+    compared with it. What turns is the config's, or else what identify finds."""
+    dump, config = read(path), dumps.config_of(config)
+    found = identify(dump, config)
+    model = answer(config) if config is not None else None
+    parts = [p for p in sorted(found.parts, key=lambda p: p.name != "q") if not p.other]
+    known = [p for p in parts if p.freq is not None and not p.written]
+    _require(parts and (model or len(known) == len(parts)), "identify finds no rotation in it: give --config")
+    first = parts[0]
+    positions = positions_of(dump, first)
+    if positions is None:
+        positions = np.broadcast_to(np.arange(first.x.shape[1]), first.x.shape[:2])
+    _require(positions.ndim == 2, "positions of several axes are no case")
+    pairing = model["pairing"] if model else first.pairing
+    freq = np.array(model["inv_freq"]) if model else first.freq * first.sign
+    scale = model["attention_scale"] if model else (first.scale if abs(first.scale - 1) > 1e-2 else 1.0)
+    _require(pairing in ("half_split", "interleaved") and (freq >= 0).all(), f"it turns as {pairing}, backwards")
+    size = sum(p.x.shape[2] * p.x.shape[3] for p in parts) * first.x.shape[0]
+    tokens = min(first.x.shape[1], max(VALUES // size, 1))
+    words = [f"dtype={first.dtype}", f"pairing={pairing}", f"batch={first.x.shape[0]}", f"tokens={tokens}",
+             f"rotary_dim={2 * len(freq)}", "inv_freq=" + hexes(freq), f"attention_scale={float(scale).hex()}",
+             "positions=" + ",".join(map(str, positions[:, :tokens].ravel().tolist()))]
+    for name, part in zip("qk", parts):
+        offset = model[f"{name}_offset"] if model else int(part.window[0])
+        words += [f"{name}.heads={part.x.shape[2]}", f"{name}.head_dim={part.x.shape[3]}",
+                  f"{name}.offset={offset}", f"{name}.values=" + hexes(part.given[0][:, :tokens])]
+    return " ".join(words), [hexes(p.given[1][:, :tokens]) for p in parts]
+
+
+def hexes(values):
+    return ",".join(map(float.hex, np.ravel(values).tolist()))
+
+
+def case(path, config=""):
+    """Prints case_of() for the command."""
+    try:
+        words, values = case_of(path, config)
+        print(f"case\t{words}", *(f"values\t{v}" for v in values), "end\t0", sep="\n")
+    except Exception as error:  # of a file from anywhere
+        print(f"error\t{' '.join(str(error).split())}")
 
 
 def main(a, b, config="", most="0", form=""):

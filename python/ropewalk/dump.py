@@ -115,6 +115,7 @@ def capture(function, path=None, *, names=None, calls=1, **metadata):
         return function
     name = f"{getattr(function, '__name__', 'rope')}-{os.getpid()}.safetensors"
     place = path or os.path.join(folder, name)
+    _require(place.endswith(".safetensors"), f"{place}: captures are written as .safetensors")
     parameters = list(inspect.signature(function).parameters)
     known = {**NAMES, **(names or {})}
     done = []

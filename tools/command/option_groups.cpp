@@ -386,8 +386,8 @@ void define(CLI::App& verb, VectorsOptions& o) {
 
 void define(CLI::App& verb, DiffOptions& o) {
   verb.add_option("targets", o.targets,
-                  "two of: a kernel of the tree, ./k.so::NAME, f.py::NAME, LIBRARY::NAME; or two "
-                  "files of tensors (docs/diff.md)")
+                  "two of: a kernel of the tree, ./k.so::NAME, f.py::NAME, LIBRARY::NAME, a file "
+                  "of tensors (docs/diff.md)")
       ->required()
       ->expected(2)
       ->type_name("A B");

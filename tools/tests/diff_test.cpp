@@ -66,7 +66,7 @@ TEST_F(Diff, WhatCannotBeComparedIsTold) {
        {std::pair{apart + "::one " + apart + "::other_pairing", "in common: "},
         {"plain " + apart + "::none", "has no kernel none"},
         {"plain 'plain*'", "name one: plain, plain_f32_angle"},
-        {"plain x.safetensors", "is compared with another file of tensors"}}) {
+        {"plain x.safetensors", "x.safetensors: "}}) {
     const Result r = diff(words);
     EXPECT_EQ(r.code, 2) << words << r.out;
     EXPECT_EQ(lines_in(r.err), 1) << r.err;
@@ -99,6 +99,12 @@ TEST_F(Diff, DumpsAndProvidersAreCompared) {
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "position 40, batch row 0, token 40, head 2, element 7")) << r.out;
   EXPECT_EQ(diff(a + folder + "/b.safetensors --max-ulp 2").code, 0);
+  EXPECT_EQ(diff(a + apart + "::one").code, 0);
+  const Result kernel = diff(apart + "::one " + folder + "/b.safetensors");
+  EXPECT_EQ(kernel.code, 1) << kernel.out << kernel.err;
+  EXPECT_TRUE(contains(kernel.out, "99.99 % of 8,192 elements")) << kernel.out;
+  EXPECT_TRUE(contains(kernel.out, "position 40, q[batch 0, token 40, head 2] element 7"))
+      << kernel.out;
   for (const char* other : {"other_layout", "other_x"})
     EXPECT_EQ(diff(a + folder + "/" + other + ".safetensors").code, 2) << other;
   const Result turned = diff(apart + "::angles " + apart + "::other_angles");

@@ -184,15 +184,39 @@ bool is_dump(const std::string& target) {
   return target.ends_with(".safetensors") || target.ends_with(".npz") || target.ends_with(".pt");
 }
 
+// Whether they differ by more than what is allowed.
+bool differs(const CellDifference& d, const DiffOptions& options) {
+  return !d.faults.empty() || d.all.ulps > options.max_ulp || (options.max_ulp == 0 && !d.equal());
+}
+
+int diff_with_dump(const DiffOptions& options) {
+  const bool dump_is_first = is_dump(options.targets[0]);
+  const std::string &file = options.targets[dump_is_first ? 0 : 1],
+                    &target = options.targets[dump_is_first ? 1 : 0];
+  const DumpCase dump = case_of_dump(file, options.configs.empty() ? "" : options.configs.front());
+  Side side(options, target);
+  Subject subject = side.subject();
+  KernelFacts elsewhere;
+  elsewhere.name = file;
+  const CellDifference d =
+      compare_with_values(subject, case_from_text(dump.words), dump.values, file);
+  if (!d.not_compared.empty()) throw UsageError(d.not_compared);
+  if (options.json) {
+    fmt::print("{}\n", json_of(d));
+  } else {
+    fmt::print("{} and {}\n", file, side.facts().name);
+    print_cell(d, elsewhere, side.facts(), !options.quiet);
+  }
+  if (!options.svg.empty()) draw(options.svg, {d}, file + " and " + side.facts().name);
+  return d.all.compared == 0 ? 2 : differs(d, options) ? 1 : 0;
+}
+
 }  // namespace
 
 // Exit codes, as of diff(1): 0 equal, or within --max-ulp; 1 they differ; 2 cannot be compared.
 int run(const DiffOptions& options) {
   const std::string &first = options.targets[0], &second = options.targets[1];
-  if (is_dump(first) != is_dump(second))
-    throw UsageError(
-        "a file of tensors is compared with another file of tensors: make one of the "
-        "kernel by ropewalk.capture");
+  if (is_dump(first) != is_dump(second)) return diff_with_dump(options);
   if (is_dump(first) || (has_providers(first) && has_providers(second)))
     if (const std::optional<int> code = diff_in_python(options)) return *code;
   Side a(options, first), b(options, second);
@@ -233,11 +257,8 @@ int run(const DiffOptions& options) {
     print_not_compared(cells);
     fmt::print("{:.1f} s\n", seconds_of_command());
   }
-  const bool differs = std::any_of(cells.begin(), cells.end(), [&](const CellDifference& d) {
-    return !d.faults.empty() || d.all.ulps > options.max_ulp ||
-           (options.max_ulp == 0 && !d.equal());
-  });
-  return differs ? 1 : 0;
+  const auto is_apart = [&](const CellDifference& d) { return differs(d, options); };
+  return std::any_of(cells.begin(), cells.end(), is_apart) ? 1 : 0;
 }
 
 }  // namespace ropewalk::tools

@@ -52,6 +52,13 @@ int verify_answers(const std::string& file);
 /// the targets name kernels.
 std::optional<int> diff_in_python(const DiffOptions& options);
 
+/// The inputs of a file of tensors as the words of a case, and its outputs.
+struct DumpCase {
+  std::string words;
+  std::vector<std::vector<double>> values;
+};
+DumpCase case_of_dump(const std::string& file, const std::string& config);
+
 /// `ropewalk list --libraries`.
 int list_libraries();
 

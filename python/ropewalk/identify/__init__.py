@@ -51,9 +51,10 @@ def identify(dump, config=None):
 
 def in_layout(dump, layout, model):
     report, parts = Report(layout), parts_of(dump, layout)
+    report.parts = parts
     for part in sorted(parts, key=lambda p: -p.x.shape[2]):
         if not (np.abs(part.x) > 0).any():
-            report.say(part.name, "is zero: nothing can be told", False)
+            report.say(part.name, "is zero or not finite: nothing can be told", False)
             continue
         others = [p for p in parts if p is not part and bool(p.other) == bool(part.other)]
         helpers = [p for p in others if p.x.shape[-1] == part.x.shape[-1]]
@@ -131,19 +132,17 @@ def explain(report, dump, part, helpers, model, like):
 def elements_text(window):
     """64 elements from 0; or the runs of elements."""
     runs = np.split(window, np.flatnonzero(np.diff(window) > 1) + 1)
-    if len(runs) == 1:
-        return f"{len(window)} elements from {window[0]}"
-    return f"{len(window)} elements: " + ", ".join(f"{r[0]} to {r[-1]}" for r in runs[:8])
+    text = ", ".join(f"{r[0]} to {r[-1]}" for r in runs[:8])
+    return f"{len(window)} elements" + (f": {text}" if len(runs) > 1 else f" from {window[0]}")
 
 
 def angles(report, dump, part, p, model, scale):
-    tolerance = 8 * UNIT[part.dtype] + 1e-6
-    if part.dtype in ("bf16", "f16"):
-        tolerance *= 2
+    tolerance = (8 if part.dtype in ("f32", "f64") else 16) * UNIT[part.dtype] + 1e-6
     if p.ndim == 2:
         row = int((~part.out).sum(1).argmax())
         found = frequencies(report, dump, part, (row, np.arange(p.shape[1])), p[row], model, tolerance, p)
         if found is not None:
+            part.freq, part.positions = found, p
             where(report, part, p, found, tolerance, scale)
         return
     alike = np.flatnonzero((p[:, 0] == p[0, 0]).all(0))  # tokens of text, say
@@ -213,9 +212,8 @@ def frequencies(report, dump, part, rows, p, model, tolerance, positions=None):
 def base_words(base, found, n, noise):
     if not base:
         return f"of no single base: {', '.join(f'{f:.4g}' for f in found[:4])}, ..."
-    factor = "" if base[1] == 1 else f", each divided by {1 / base[1]:.4g}"
-    if base[1] == 2:
-        factor = ", each twice: it is turned twice"
+    factor = "" if base[1] == 1 else ", each twice: it is turned twice" if base[1] == 2 else (
+        f", each divided by {1 / base[1]:.4g}")
     blind = int((found < noise).sum())
     blind = f"; {blind} pairs turn too little to tell" if blind else ""
     return f"powers of theta {base[0]:.6g}{factor}, each within {noise.max():.1e}{blind}"

@@ -35,6 +35,8 @@ class Part:
     sign: int = 1  # -1: it turns backwards
     left: float = 0.0  # of the worst pair, after the fit, in u
     scale: float = 1.0  # which r is divided by
+    freq: np.ndarray = None  # [pairs], and the positions that were given
+    positions: np.ndarray = None
     out: np.ndarray = None  # [batch, tokens]: left out, as x is not finite or all zero
     notes: list = field(default_factory=list)
 
