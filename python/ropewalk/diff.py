@@ -191,14 +191,16 @@ def case_of(path, config):
         positions = np.broadcast_to(np.arange(first.x.shape[1]), first.x.shape[:2])
     _require(positions.ndim == 2, "positions of several axes are no case")
     pairing = model["pairing"] if model else first.pairing
-    freq = np.array(model["inv_freq"]) if model else first.freq * first.sign
+    freq = np.array(model["inv_freq"]) if model else first.freq
     scale = model["attention_scale"] if model else (first.scale if abs(first.scale - 1) > 1e-2 else 1.0)
-    _require(pairing in ("half_split", "interleaved") and (freq >= 0).all(), f"it turns as {pairing}, backwards")
+    _require(pairing in ("half_split", "interleaved"), f"its pairing is {pairing}")
     size = sum(p.x.shape[2] * p.x.shape[3] for p in parts) * first.x.shape[0]
     tokens = min(first.x.shape[1], max(VALUES // size, 1))
     words = [f"dtype={first.dtype}", f"pairing={pairing}", f"batch={first.x.shape[0]}", f"tokens={tokens}",
              f"rotary_dim={2 * len(freq)}", "inv_freq=" + hexes(freq), f"attention_scale={float(scale).hex()}",
              "positions=" + ",".join(map(str, positions[:, :tokens].ravel().tolist()))]
+    words += ["op=transpose"] if not model and first.sign < 0 else []
+    words += ["rows_by=token"] if positions.min() < 0 else []
     for name, part in zip("qk", parts):
         offset = model[f"{name}_offset"] if model else int(part.window[0])
         words += [f"{name}.heads={part.x.shape[2]}", f"{name}.head_dim={part.x.shape[3]}",

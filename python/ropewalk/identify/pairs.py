@@ -164,10 +164,12 @@ def fit_partners(part, helpers, changes):
 def pair_alike(part, like):
     """The pairs of another part, which one or two heads cannot tell; their angles then have to fit."""
     part.window = np.flatnonzero((part.x != part.y).any((0, 1, 2)))
-    if not part.window.size or part.x.shape[-1] <= like.window.max() or not np.isin(
-            part.window, like.window).all():
+    if part.window.size and len(part.window) != len(like.window):  # slow pairs may not change
+        if part.x.shape[-1] <= like.window.max() or not np.isin(part.window, like.window).all():
+            return
+        part.window = like.window
+    if not part.window.size:
         return
-    part.window = like.window
     part.pairing, part.written = like.pairing, like.written
     order = dict(orders(len(part.window)))[like.written]
     part.y = part.y.copy()

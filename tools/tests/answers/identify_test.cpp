@@ -20,8 +20,9 @@ class Identify : public testing::Test {
     if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
   }
   static Result script(const std::string& words) {
-    return shell("PYTHONPATH=" + std::string(ROPEWALK_SOURCE_DIR) + "/python ROPEWALK_COMMAND=" +
-                 ROPEWALK_EXECUTABLE + " " + python_with("numpy") + " -B " + planted + words);
+    return shell("OPENBLAS_NUM_THREADS=1 PYTHONPATH=" + std::string(ROPEWALK_SOURCE_DIR) +
+                 "/python ROPEWALK_COMMAND=" + ROPEWALK_EXECUTABLE + " " + python_with("numpy") +
+                 " -B " + planted + words);
   }
   static Result identify(const std::string& words) {
     return ropewalk("identify " + words + " --python " + python_with("numpy"));

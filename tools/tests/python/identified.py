@@ -18,8 +18,8 @@ def turn(x, angle, interleaved=False):
     return y.astype("f4").astype("f8")
 
 
-def lines(tensors, config=None):
-    made = dump.Dump(tensors, {name: "f32" for name in tensors}, {})
+def lines(tensors, config=None, words={"layout": "bshd"}):
+    made = dump.Dump(tensors, {name: "f32" for name in tensors}, words)
     found = identify.identify(made, config)
     return found.explained, "\n".join(found.lines)
 
@@ -106,6 +106,13 @@ found = lines({"q": x, "q_out": y, "k": x[:, :, :4], "k_out": turn(x[:, :, :4], 
 expect(False, "positions  as given", found)
 expect(False, "positions  shifted by +1", found)
 
+# Two heads of K, whose window lies elsewhere, or that are not turned.
+k = draw.standard_normal((2, T, 2, 80)).astype("f4").astype("f8")
+k_out = k.copy()
+k_out[..., 8:72] = turn(k[..., 8:72], at[..., None] * PLAIN)
+expect(True, "64 elements from 8", lines({"q": x, "q_out": y, "k": k, "k_out": k_out}))
+expect(False, "nothing: y is x", lines({"q": x, "q_out": y, "k": k, "k_out": k}))
+
 # Real frequencies of Llama 3.1, in few tokens.
 real = np.array([500000.0 ** (-k / 64) for k in range(64)])
 wave = 2 * np.pi / real
@@ -130,7 +137,7 @@ expect(True, "a permutation", lines({"x": shuffled, "y": z}))
 
 # Shapes, padding, types.
 flat = x[0].reshape(1, T, H, D)
-expect(True, "theta 10000", lines({"x": x.swapaxes(0, 1), "y": y.swapaxes(0, 1)}))
+expect(True, "layout     sbhd", lines({"x": x.swapaxes(0, 1), "y": y.swapaxes(0, 1)}, None, {}))
 padded, out = x.copy(), y.copy()
 padded[0], out[0] = 0, 0
 expect(True, "theta 10000", lines({"x": padded, "y": out}))
