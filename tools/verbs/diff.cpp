@@ -227,9 +227,11 @@ int run(const DiffOptions& options) {
     fmt::print("{} and {}{}\n", a.facts().name, b.facts().name,
                first == second ? ", which are the same" : "");
     const std::int32_t of_a = a.facts().angle_contract, of_b = b.facts().angle_contract;
+    const bool tables = of_a == ROPE_CONTRACT_TABLE || of_b == ROPE_CONTRACT_TABLE;
     if (of_a != of_b)
-      fmt::print("angles: {} and {}; a table is exact, rounded to its type\n",
-                 word_of(contract_words, of_a), word_of(contract_words, of_b));
+      fmt::print("angles: {} and {}{}\n", word_of(contract_words, of_a),
+                 word_of(contract_words, of_b),
+                 tables ? "; a table is exact, rounded to its type" : "");
   }
   Subject subject_a = a.subject(), subject_b = b.subject();
   Progress progress(options.quiet, true);
