@@ -3,21 +3,17 @@
 
 #include <string>
 
-#include "tools/tests/shell.h"
+#include "tools/tests/python/with_numpy.h"
 
 namespace {
 
-const std::string apart = std::string(ROPEWALK_SOURCE_DIR) + "/tools/tests/python/apart.py";
+const std::string apart = planted + "apart.py";
 
-class Diff : public testing::Test {
- protected:
-  static void needs_numpy() {
-    if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
-  }
-  static Result diff(const std::string& words) {
-    return ropewalk("diff " + words + " --python " + python_with("numpy"));
-  }
-};
+class Diff : public WithNumpy {};
+
+Result diff(const std::string& words) {
+  return with_numpy("diff " + words);
+}
 
 TEST_F(Diff, AKernelIsItself) {
   const Result r = diff("plain plain --dtype f32");
@@ -45,8 +41,6 @@ TEST_F(Diff, AnF32AngleGrowsWithThePosition) {
 }
 
 TEST_F(Diff, OneBitAtOnePositionOfOneHeadIsFound) {
-  needs_numpy();
-  if (IsSkipped()) return;
   const Result r = diff(apart + "::one " + apart + "::one_bit");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "half_split f32: all but 1 of ")) << r.out;
@@ -56,8 +50,6 @@ TEST_F(Diff, OneBitAtOnePositionOfOneHeadIsFound) {
 }
 
 TEST_F(Diff, WhatCannotBeComparedIsTold) {
-  needs_numpy();
-  if (IsSkipped()) return;
   const Result ended = diff(apart + "::one " + apart + "::ends");
   EXPECT_EQ(ended.code, 1);
   EXPECT_TRUE(contains(ended.out, "ends: SIGABRT in apply")) << ended.out;
@@ -74,24 +66,15 @@ TEST_F(Diff, WhatCannotBeComparedIsTold) {
   }
 }
 
-Result script(const std::string& words) {
-  return shell("PYTHONPATH=" + std::string(ROPEWALK_SOURCE_DIR) + "/python ROPEWALK_COMMAND=" +
-               ROPEWALK_EXECUTABLE + " " + python_with("numpy") + " -B " + apart + " " + words);
-}
-
 TEST_F(Diff, AssertSameComparesFunctions) {
-  needs_numpy();
-  if (IsSkipped()) return;
-  const Result r = script("");
+  const Result r = script("apart.py");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
 }
 
 TEST_F(Diff, DumpsAndProvidersAreCompared) {
-  needs_numpy();
-  if (IsSkipped()) return;
   const std::string folder = fresh("dumps").string();
   std::filesystem::create_directories(folder);
-  const Result made = script(folder);
+  const Result made = script("apart.py " + folder);
   ASSERT_EQ(made.code, 0) << made.out << made.err;
   const std::string a = folder + "/a.safetensors ";
   EXPECT_EQ(diff(a + a).code, 0);
@@ -105,6 +88,8 @@ TEST_F(Diff, DumpsAndProvidersAreCompared) {
   EXPECT_TRUE(contains(kernel.out, "99.99 % of 8,192 elements")) << kernel.out;
   EXPECT_TRUE(contains(kernel.out, "position 40, q[batch 0, token 40, head 2] element 7"))
       << kernel.out;
+  const Result pair = diff(folder + "/pair.safetensors " + apart + "::one");
+  EXPECT_TRUE(contains(pair.out, "in 100 % of 1 pairs that differ")) << pair.out;
   for (const char* other : {"other_layout", "other_x"})
     EXPECT_EQ(diff(a + folder + "/" + other + ".safetensors").code, 2) << other;
   const Result turned = diff(apart + "::angles " + apart + "::other_angles");

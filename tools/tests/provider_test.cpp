@@ -6,21 +6,11 @@
 #include <set>
 #include <string>
 
-#include "tools/tests/shell.h"
+#include "tools/tests/python/with_numpy.h"
 
 namespace {
 
-const std::string planted = std::string(ROPEWALK_SOURCE_DIR) + "/tools/tests/python/";
-
-Result with_numpy(const std::string& words) {
-  return ropewalk(words + " --python " + python_with("numpy"));
-}
-
-class Providers : public testing::Test {
-  void SetUp() override {
-    if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
-  }
-};
+class Providers : public WithNumpy {};
 
 /// The lines of standard output that hold both texts.
 std::vector<std::string> lines_with(const Result& r, const std::string& a, const std::string& b) {

@@ -8,25 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "tools/tests/shell.h"
+#include "tools/tests/python/with_numpy.h"
 
 namespace {
 
-const std::string planted = std::string(ROPEWALK_SOURCE_DIR) + "/tools/tests/python/";
-
-class Identify : public testing::Test {
+class Identify : public WithNumpy {
  protected:
-  void SetUp() override {
-    if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
-  }
-  static Result script(const std::string& words) {
-    return shell("OPENBLAS_NUM_THREADS=1 PYTHONPATH=" + std::string(ROPEWALK_SOURCE_DIR) +
-                 "/python ROPEWALK_COMMAND=" + ROPEWALK_EXECUTABLE + " " + python_with("numpy") +
-                 " -B " + planted + words);
-  }
-  static Result identify(const std::string& words) {
-    return ropewalk("identify " + words + " --python " + python_with("numpy"));
-  }
+  static Result identify(const std::string& words) { return with_numpy("identify " + words); }
 };
 
 TEST_F(Identify, RecognisesTheCatalogue) {
@@ -92,8 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(AnswerFiles, AreJudgedAsTheirKernels) {
   const std::string questions = (scratch() / "q.safetensors").string(),
                     answers = (scratch() / "a.safetensors").string();
-  const std::string python = " --python " + python_with("numpy");
-  ASSERT_EQ(ropewalk("vectors -o " + questions + python).code, 0);
+  ASSERT_EQ(with_numpy("vectors -o " + questions).code, 0);
   std::istringstream names(GetParam().kernels);
   for (std::string name; names >> name;) {
     const bool wrong = contains(GetParam().label, "mutants");
@@ -101,7 +88,7 @@ TEST_P(AnswerFiles, AreJudgedAsTheirKernels) {
     const Result answered = shell(ROPEWALK_ANSWER_FILE " " + GetParam().plugin + " " + kernel +
                                   " " + questions + " " + answers);
     ASSERT_EQ(answered.code, 0) << kernel << answered.err;
-    const Result r = ropewalk("verify --all " + answers + python);
+    const Result r = with_numpy("verify --all " + answers);
     EXPECT_EQ(r.code, wrong ? 1 : 0) << kernel << r.out << r.err;
     EXPECT_TRUE(contains(r.out, "not seen in such a file: memory")) << r.out;
     EXPECT_FALSE(contains(r.out, "framework")) << r.out;
@@ -118,13 +105,11 @@ TEST_P(AnswerFiles, AreJudgedAsTheirKernels) {
 
 TEST_F(Identify, AnswersThatAreMissingAreTold) {
   const std::string file = (scratch() / "q.safetensors").string();
-  const std::string python = " --python " + python_with("numpy");
-  ASSERT_EQ(ropewalk("vectors --shape q=4,k=2,d=32,tokens=8 --dtype bf16 -o " + file + python).code,
-            0);
-  const Result unanswered = ropewalk("verify " + file + python);
+  ASSERT_EQ(with_numpy("vectors --shape q=4,k=2,d=32,tokens=8 --dtype bf16 -o " + file).code, 0);
+  const Result unanswered = with_numpy("verify " + file);
   EXPECT_EQ(unanswered.code, 2);
   EXPECT_TRUE(contains(unanswered.err, "question 0 has no 0.")) << unanswered.err;
-  const Result bad = ropewalk("vectors --shape q=4 -o " + file + python);
+  const Result bad = with_numpy("vectors --shape q=4 -o " + file);
   EXPECT_EQ(bad.code, 2);
   EXPECT_TRUE(contains(bad.err, "'d=' is missing")) << bad.err;
 }

@@ -84,8 +84,11 @@ elif __name__ == "__main__":
     y = turn(x, np.cos(angle)[:, None].astype("f4"), np.sin(angle)[:, None].astype("f4"))
     z = y.copy()
     z.view("u4")[0, 40, 2, 7] ^= 2
+    pair = y.copy()
+    pair.view("u4")[0, 40, 2, [7, 23]] ^= 2
     words = {"layout": "bshd"}
     dump.write(f"{sys.argv[1]}/a.safetensors", {"x": x, "y": y}, words)
     dump.write(f"{sys.argv[1]}/b.safetensors", {"x": x, "y": z}, words)
+    dump.write(f"{sys.argv[1]}/pair.safetensors", {"x": x, "y": pair}, words)
     dump.write(f"{sys.argv[1]}/other_layout.safetensors", {"y": y}, {"layout": "bhsd"})
     dump.write(f"{sys.argv[1]}/other_x.safetensors", {"x": x + 1, "y": y}, words)
