@@ -7,9 +7,10 @@ import numpy as np
 
 from . import dump as dumps
 from .angles import Subject, half_ulp
-from .decorator import KernelError, _require
+from .decorator import PAIRINGS, KernelError, _require
 from .identify import identify
-from .identify.pairs import UNIT, Part, find_pairs, laid_out, positions_of
+from .identify.pairs import UNIT, Part, elements_of, find_pairs, laid_out, positions_of
+from .identify.two_outputs import assumed
 from .judge import Refused, chosen, load
 from .providers import answer, offered
 
@@ -90,9 +91,7 @@ def of_dumps(a, b, config):
         one, two = (laid_out(v, name, layout, a.metadata) for v in (one, two))
         x = laid_out(a.tensors[given], given, layout, a.metadata) if given in a.tensors else one
         part = Part(name, x, one, dtypes[0])
-        positions = positions_of(a, part)
-        if positions is None or positions.ndim == 3:
-            positions = np.broadcast_to(np.arange(one.shape[1]), one.shape[:2])
+        positions, _ = assumed(a, part)
         if given in a.tensors and one.shape[2] > 2:
             find_pairs(part, ())
         lengths = None
@@ -129,8 +128,7 @@ def nearer_to(config, name, x, outputs, positions):
     model = answer(config)
     n, at = model["rotary_dim"] // 2, model.get("k_offset" if name == "k_out" else "q_offset", 0)
     _require(at + 2 * n <= x.shape[-1], f"{name} has heads of {x.shape[-1]}, the config turns {2 * n} from {at}")
-    i = at + (np.arange(n) if model["pairing"] == "half_split" else 2 * np.arange(n))
-    j = i + (n if model["pairing"] == "half_split" else 1)
+    i, j = elements_of(model["pairing"], n, at)
     turn = model["attention_scale"] * np.exp(1j * positions[..., None] * np.array(model["inv_freq"]))
     z = (x[..., i] + 1j * x[..., j]) * turn[:, :, None]
     exact = x.copy()
@@ -177,8 +175,8 @@ def of_providers(targets):
 
 
 def case_of(path, config):
-    """The words of a case (docs/replay.md) with the dump's inputs, and its outputs, for a kernel that is
-    compared with it. What turns is the config's, or else what identify finds."""
+    """The words of a case (docs/replay.md) with the dump's inputs, for a kernel that is compared with it,
+    and those of its outputs. What turns is the config's, or else what identify finds."""
     dump, config = read(path), dumps.config_of(config)
     found = identify(dump, config)
     model = answer(config) if config is not None else None
@@ -186,14 +184,13 @@ def case_of(path, config):
     known = [p for p in parts if p.freq is not None and not p.written]
     _require(parts and (model or len(known) == len(parts)), "identify finds no rotation in it: give --config")
     first = parts[0]
-    positions = positions_of(dump, first)
-    if positions is None:
-        positions = np.broadcast_to(np.arange(first.x.shape[1]), first.x.shape[:2])
-    _require(positions.ndim == 2, "positions of several axes are no case")
+    given = positions_of(dump, first)
+    _require(given is None or given.ndim == 2, "positions of several axes are no case")
+    positions, _ = assumed(dump, first)
     pairing = model["pairing"] if model else first.pairing
     freq = np.array(model["inv_freq"]) if model else first.freq
     scale = model["attention_scale"] if model else (first.scale if abs(first.scale - 1) > 1e-2 else 1.0)
-    _require(pairing in ("half_split", "interleaved"), f"its pairing is {pairing}")
+    _require(pairing in PAIRINGS, f"its pairing is {pairing}")
     size = sum(p.x.shape[2] * p.x.shape[3] for p in parts) * first.x.shape[0]
     tokens = min(first.x.shape[1], max(VALUES // size, 1))
     words = [f"dtype={first.dtype}", f"pairing={pairing}", f"batch={first.x.shape[0]}", f"tokens={tokens}",
@@ -201,11 +198,13 @@ def case_of(path, config):
              "positions=" + ",".join(map(str, positions[:, :tokens].ravel().tolist()))]
     words += ["op=transpose"] if not model and first.sign < 0 else []
     words += ["rows_by=token"] if positions.min() < 0 else []
+    outputs = []
     for name, part in zip("qk", parts):
+        outputs.append(f"{name}.values=" + hexes(part.given[1][:, :tokens]))
         offset = model[f"{name}_offset"] if model else int(part.window[0])
         words += [f"{name}.heads={part.x.shape[2]}", f"{name}.head_dim={part.x.shape[3]}",
                   f"{name}.offset={offset}", f"{name}.values=" + hexes(part.given[0][:, :tokens])]
-    return " ".join(words), [hexes(p.given[1][:, :tokens]) for p in parts]
+    return " ".join(words), " ".join(outputs)
 
 
 def hexes(values):
@@ -215,8 +214,7 @@ def hexes(values):
 def case(path, config=""):
     """Prints case_of() for the command."""
     try:
-        words, values = case_of(path, config)
-        print(f"case\t{words}", *(f"values\t{v}" for v in values), "end\t0", sep="\n")
+        print("case\t{}\noutputs\t{}\nend\t0".format(*case_of(path, config)))
     except Exception as error:  # of a file from anywhere
         print(f"error\t{' '.join(str(error).split())}")
 

@@ -10,6 +10,7 @@ import numpy as np
 import ropewalk
 from ropewalk import dump, views
 from ropewalk.angles import rounded
+from ropewalk.identify.pairs import elements_of
 
 # Elements of a question, unless it is about many positions. A model's has more heads.
 MOST = 1 << (15 if os.environ.get("ROPEWALK_MODEL") else 13)
@@ -80,9 +81,7 @@ def right(call, asked, tensors):
             if asked["inverse"]:
                 sin = -sin
             at, n = words["rotary_offset"], asked["rotary_dim"] // 2
-            half = asked["pairing"] == "half_split"
-            i = np.arange(n) + at if half else 2 * np.arange(n) + at
-            j = i + (n if half else 1)
+            i, j = elements_of(asked["pairing"], n, at)
             y[..., i] = asked["scale"] * (x[..., i] * cos - x[..., j] * sin)
             y[..., j] = asked["scale"] * (x[..., j] * cos + x[..., i] * sin)
             out = stored(y, asked["dtype"])

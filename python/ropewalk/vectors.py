@@ -26,22 +26,21 @@ def verify(model, environment, *words):
     """`ropewalk verify` of the kernel in questions.py, for the shape of a model, if one is given."""
     if "shape" in model:
         words += (f"--shape={model['shape']}",)
-    if "shape" in model or "config" in model:
-        environment["ROPEWALK_MODEL"] = "1"
     with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
         if "config" in model:
             (Path(folder) / "config.json").write_text(model["config"], encoding="utf-8")
             words += "--config", f"{folder}/config.json"
-        return run(environment, words)
+        plugin = str(Path(__file__).parent / "questions.py")
+        chosen = [word for name in PROPERTIES for word in ("--property", name)]
+        return subprocess.run(
+            [command.find(), "verify", "--no-cuda", "--jobs", "1", "--cases", "1", "--profile", "smoke",
+             "--python", sys.executable, "--plugin", plugin, *chosen, *words],
+            env={**os.environ, **environment}, capture_output=True, text=True)
 
 
-def run(environment, words):
-    plugin = str(Path(__file__).parent / "questions.py")
-    chosen = [word for name in PROPERTIES for word in ("--property", name)]
-    return subprocess.run(
-        [command.find(), "verify", "--no-cuda", "--jobs", "1", "--cases", "1", "--profile", "smoke",
-         "--python", sys.executable, "--plugin", plugin, *chosen, *words],
-        env={**os.environ, **environment}, capture_output=True, text=True)
+def room_for(model):
+    """Questions of a model are larger (questions.py); a replay line needs the same word."""
+    return {"ROPEWALK_MODEL": "1"} if "shape" in model or "config" in model else {}
 
 
 def write(path, dtype="f32", pairing="half_split", config="", shape=""):
@@ -53,8 +52,8 @@ def write(path, dtype="f32", pairing="half_split", config="", shape=""):
     if shape:
         model["shape"] = shape
     with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
-        done = verify(model, {"ROPEWALK_QUESTIONS": folder, "ROPEWALK_PAIRING": pairing}, "--kernel",
-                      "question", f"--dtype={dtype}")
+        told = {"ROPEWALK_QUESTIONS": folder, "ROPEWALK_PAIRING": pairing, **room_for(model)}
+        done = verify(model, told, "--kernel", "question", f"--dtype={dtype}")
         _require(done.returncode == 0, f"no questions could be made: {(done.stderr or done.stdout)[-300:]}")
         tensors, asked = {}, []
         for number, file in enumerate(sorted(Path(folder).glob("*.npz"))):
@@ -93,7 +92,8 @@ def judge(path):
             _require(y is not None, f"question {number} has no {number}.{name}_out")
             _require(x is not None and (y.shape, y.dtype) == (x.shape, x.dtype),
                      f"{number}.{name}_out is {y.dtype} {list(y.shape)}, not as {number}.{name}")
-    taken = {"ROPEWALK_ANSWERS": os.path.abspath(path), "ROPEWALK_PAIRING": made.metadata["pairing"]}
+    taken = {"ROPEWALK_ANSWERS": os.path.abspath(path), "ROPEWALK_PAIRING": made.metadata["pairing"],
+             **room_for(made.metadata)}
     done = verify(made.metadata, taken, "--kernel", "answers", f"--dtype={made.metadata['dtype']}")
     _require(done.returncode in (0, 1), (done.stderr or done.stdout).strip()[-300:])
     replay = " ".join(f"{key}={shlex.quote(word)}" for key, word in taken.items())

@@ -142,7 +142,7 @@ def angles(report, dump, part, p, model, scale):
         row = int((~part.out).sum(1).argmax())
         found = frequencies(report, dump, part, (row, np.arange(p.shape[1])), p[row], model, tolerance, p)
         if found is not None:
-            part.freq, part.positions = found, p
+            part.freq = found
             where(report, part, p, found, tolerance, scale)
         return
     alike = np.flatnonzero((p[:, 0] == p[0, 0]).all(0))  # tokens of text, say

@@ -35,8 +35,7 @@ class Part:
     sign: int = 1  # -1: it turns backwards
     left: float = 0.0  # of the worst pair, after the fit, in u
     scale: float = 1.0  # which r is divided by
-    freq: np.ndarray = None  # [pairs], and the positions that were given
-    positions: np.ndarray = None
+    freq: np.ndarray = None  # [pairs]
     out: np.ndarray = None  # [batch, tokens]: left out, as x is not finite or all zero
     notes: list = field(default_factory=list)
 
@@ -235,21 +234,26 @@ def residuals_of_token(x, y):
     return np.maximum(left, 0)
 
 
+def elements_of(pairing, pairs, at=0):
+    """(the first elements of all pairs, the second ones) of a window that begins at `at`."""
+    if pairing == "half_split":
+        return at + np.arange(pairs), at + np.arange(pairs) + pairs
+    return at + 2 * np.arange(pairs), at + 2 * np.arange(pairs) + 1
+
+
 def name_pairs(part, share, changes):
     """`changes`: the elements of the window that do. Any partner fits an element that hardly turns, so an
     order of pairs is taken if it fits nearly as well as the best partners do."""
     n, w = len(share), part.window
     index, half, partner = np.arange(n), n // 2, share.argmin(1)
-    orders = {"half_split": [(i, i + half) for i in range(half)],
-              "interleaved": [(2 * i, 2 * i + 1) for i in range(half)]} if n % 2 == 0 else {}
     fits = {}
-    for name, other in (("half_split", (index + half) % n), ("interleaved", index ^ 1)) if orders else ():
+    for name, other in (("half_split", (index + half) % n), ("interleaved", index ^ 1)) if n % 2 == 0 else ():
         left = share[index, other][changes]
         if (left <= 9 * share.min(1)[changes] + (4 * UNIT[part.dtype]) ** 2 + 1e-12).mean() > 0.95:
             fits[name] = left.sum()
     if fits:
         part.pairing = min(fits, key=fits.get)
-        pairs = orders[part.pairing]
+        pairs = zip(*elements_of(part.pairing, half))
     elif (partner[partner] == index).all():
         part.pairing = "a permutation"
         pairs = sorted((i, int(partner[i])) for i in index if i < partner[i])

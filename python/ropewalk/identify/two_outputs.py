@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 
+from ..decorator import PAIRINGS
 from .fits import base_of, estimate, matches
-from .pairs import UNIT, Part, find_pairs, find_turns, orders, positions_of
+from .pairs import UNIT, Part, elements_of, find_pairs, find_turns, orders, positions_of
 
 BASES = 1e4, 5e5, 1e6, 1e5, 2e6, 5e6, 1e7, 1.5e5, 1.6e5  # of released models
 
@@ -51,7 +52,7 @@ def parted(part, unit, p, taken, given, tolerance):
         other[here] += apart
         if base := base_of(other, noise):
             other = base[0] ** (-np.arange(n) / n) - freq
-            if matches(unit, other[here], p, tolerance).mean() > 0.999:
+            if matches(unit, other[here], p, tolerance).all():
                 return f"as frequencies of theta {base[0]:.6g} beside {words}{taken}"
     same = (np.abs(unit - 1) <= tolerance).all(-1)
     if same.any():
@@ -73,17 +74,15 @@ def in_other_pairing(dump, part, model):
     (p, taken), tolerance = assumed(dump, part), 16 * UNIT[part.dtype] + 1e-6
     for words, freq in own:
         n = len(freq)
-        for one, i, j in (("half_split", np.arange(n), np.arange(n) + n),
-                          ("interleaved", 2 * np.arange(n), 2 * np.arange(n) + 1)):
-            if 2 * n > d:
-                continue
+        for one in PAIRINGS if 2 * n <= d else ():
+            i, j = elements_of(one, n)
             z = (part.x[..., i] + 1j * part.x[..., j]) * np.exp(-1j * p[..., None] * freq)[:, :, None]
             x = part.x.copy()
             x[..., i], x[..., j] = z.real, z.imag
             other = Part(part.name, x, part.y, part.dtype)
             find_pairs(other, ())
             find_turns(other)
-            if other.pairing != one and len(other.pairs) == n and matches(other.r, freq, p, tolerance).mean() > 0.999:
+            if other.pairing != one and len(other.pairs) == n and matches(other.r, freq, p, tolerance).all():
                 return (f"{part.name} is turned as {one} and {part.other} as {other.pairing}, both by "
                         f"{words}{taken}")
     return ""
