@@ -4,21 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "base/system/memory_limits.h"
 #include "harness/cases/names.h"
-#include "harness/judge/judge.h"
 #include "properties/array/array_run.h"
 #include "properties/array/offered_features.h"
 #include "properties/fixed_cases.h"
+#include "properties/observe/output_comparison.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
 constexpr std::int64_t swept_densely = 131'072, array_cases = 60, most_faults = 3;
-constexpr std::int64_t most_looked_at = 1 << 18;  // pairs that are held to the exact rotation
 
 // The same case for another kernel. Empty: the contract is another one, and the tables hold other
 // angles than the frequencies.
@@ -36,50 +34,37 @@ std::optional<Case> asked_of(const KernelFacts& facts, Case c) {
   return c;
 }
 
-std::size_t row_of(std::int64_t position) {
-  const auto* row = std::upper_bound(std::begin(position_rows), std::end(position_rows), position);
-  return static_cast<std::size_t>(row - std::begin(position_rows)) - 1;
-}
-
-double ulps_apart(const Format& format, double a, double b) {
-  const double size = std::max({std::abs(a), std::abs(b), format.normal});
-  return std::abs(a - b) / (2 * format.u * std::exp2(std::floor(std::log2(size))));
-}
-
-template <class Visit>
-void for_each_row(const rope_problem& p, Visit&& visit) {
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-    for (std::int64_t b = 0; b < p.batch; ++b)
-      for (std::int64_t t = 0; t < p.tokens; ++t)
-        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) visit(HeadPlace{i, b, t, h});
-}
-
 class CellComparison {
  public:
   // The cases are those that `offer`, of the first kernel, allows.
   CellComparison(Subject& a, Subject& b, const Offer& offer, const Offer& other,
                  const VerifyPlan& plan)
-      : a_(a), b_(b), offer_(offer), table_of_b_(other.base.table_dtype), plan_(plan) {}
+      : a_(a),
+        b_(b),
+        offer_(offer),
+        table_of_b_(other.base.table_dtype),
+        plan_(plan),
+        apart_(out_, a.oracle, a.facts.name, b.facts.name) {}
 
   // The case's outputs of the second kernel, beside these values.
-  CellDifference with_values(const Case& c, const std::vector<std::vector<double>>& values) {
+  CellDifference with_values(const Case& c, const Case& outputs) {
     const Problem problem = make_problem(c, b_.oracle, SecondPositions::none);
     const Execution execution = execute_once(b_, problem, true);
     if (execution.result.kind == CallResult::Kind::unsupported)
       out_.not_compared = b_.facts.name + ": " + execution.result.text;
     if (is_refused(b_, problem, execution)) return std::move(out_);
     Outputs given = execution.outputs[0];
-    std::vector<std::size_t> next(values.size(), 0);
+    std::vector<std::size_t> next(outputs.tensors.size(), 0);
     for_each_row(problem.asked, [&](const HeadPlace& at) {
       const TensorPlaces& places = problem.tensor[at.tensor];
       const std::int64_t row =
           places.out_at + out_index(problem.asked, at.tensor, at.b, at.t, at.h);
       for (std::int64_t e = 0; e < problem.asked.tensor[at.tensor].head_dim; ++e)
         store(given[static_cast<std::size_t>(places.out)], c.dtype, row + e,
-              values.at(at.tensor).at(next[at.tensor]++));
+              outputs.tensors.at(at.tensor).values.at(next[at.tensor]++));
     });
     ++out_.cases;
-    compare_outputs(problem, given, problem, execution.outputs[0]);
+    apart_.add({problem, given}, {problem, execution.outputs[0]}, in_sweep_);
     return std::move(out_);
   }
 
@@ -195,7 +180,7 @@ class CellComparison {
       const Execution execution = execute_once(b_, of_b, true);
       if (is_refused(b_, of_b, execution)) return;
       ++out_.cases;
-      compare_outputs(of_a, outputs_of_a, of_b, execution.outputs[0]);
+      apart_.add({of_a, outputs_of_a}, {of_b, execution.outputs[0]}, in_sweep_);
     } catch (const BadCase&) {  // a table that would have to be too large
       ++out_.refused;
     }
@@ -220,123 +205,13 @@ class CellComparison {
         fmt::format("{}: {}; {}", facts.name, reason, replay_line(to_text(c), facts)));
   }
 
-  // ---- outputs
-
-  void compare_outputs(const Problem& of_a, const Outputs& a, const Problem& of_b,
-                       const Outputs& b) {
-    for_each_row(of_a.asked, [&](const HeadPlace& at) { compare_row({of_a, a}, {of_b, b}, at); });
-  }
-
-  struct Side {
-    const Problem& problem;
-    const Outputs& outputs;
-    const std::byte* row(const HeadPlace& at) const {
-      const TensorPlaces& places = problem.tensor[at.tensor];
-      const Buffer& buffer = problem.buffers[static_cast<std::size_t>(places.out)];
-      return outputs[static_cast<std::size_t>(places.out)].data() +
-             (places.out_at + out_index(problem.asked, at.tensor, at.b, at.t, at.h)) *
-                 buffer.element_bytes();
-    }
-  };
-
-  void compare_row(const Side& a, const Side& b, const HeadPlace& at) {
-    const rope_tensor& tensor = a.problem.asked.tensor[at.tensor];
-    const Dtype dtype = tensor_dtype(a.problem.source, at.tensor);
-    const std::byte *row_a = a.row(at), *row_b = b.row(at);
-    Apart apart;
-    apart.compared = apart.equal = tensor.head_dim;
-    const auto bytes = static_cast<std::size_t>(tensor.head_dim * data_type(dtype).bytes);
-    if (std::memcmp(row_a, row_b, bytes) != 0) compare_elements(a, b, at, dtype, apart);
-    out_.all.add(apart);
-    const std::int64_t position = position_of(a.problem, 0, at.b, at.t);
-    if (in_sweep_ && position >= 0 && position <= swept_to)
-      out_.by_position[row_of(position)].add(apart);
-  }
-
-  void compare_elements(const Side& a, const Side& b, const HeadPlace& at, Dtype dtype,
-                        Apart& apart) {
-    const rope_tensor& tensor = a.problem.asked.tensor[at.tensor];
-    const std::byte *row_a = a.row(at), *row_b = b.row(at);
-    std::vector<std::int64_t> pair_of(static_cast<std::size_t>(tensor.head_dim), -1);
-    for (std::int64_t i = 0; tensor.rotate != 0 && i < a.problem.asked.rotary_dim / 2; ++i) {
-      const PairIndex e = pair_elements(a.problem.asked, at.tensor, i);
-      pair_of[static_cast<std::size_t>(e.first)] = pair_of[static_cast<std::size_t>(e.second)] = i;
-    }
-    for (std::int64_t e = 0; e < tensor.head_dim; ++e) {
-      const double x = load(row_a, dtype, e), y = load(row_b, dtype, e);
-      const auto bytes = static_cast<std::size_t>(data_type(dtype).bytes);
-      const auto offset = static_cast<std::size_t>(e) * bytes;
-      if (std::memcmp(row_a + offset, row_b + offset, bytes) == 0) continue;
-      if (std::isnan(x) && std::isnan(y)) continue;
-      --apart.equal;
-      const double ulps = ulps_apart(data_type(dtype).format, x, y);
-      apart.ulps = std::max(apart.ulps, std::isnan(ulps) ? INFINITY : ulps);
-      const std::int64_t pair = pair_of[static_cast<std::size_t>(e)];
-      const double distance = pair < 0 ? 0 : distance_of(a, b, at, pair, dtype);
-      apart.u_rho = std::max(apart.u_rho, distance);
-      note(a, b, at, e, pair, dtype, distance);
-    }
-  }
-
-  double distance_of(const Side& a, const Side& b, const HeadPlace& at, std::int64_t pair,
-                     Dtype dtype) {
-    const PairValue x = input_pair(a.problem, 0, at, pair);
-    const auto of = [&](const Side& side) {
-      return output_pair(side.problem, side.outputs, at.tensor, at.b, at.t, at.h, pair);
-    };
-    const Format& format = data_type(dtype).format;
-    const double size = std::abs(scale_of(a.problem.source)) * magnitude(x);
-    const double apart = magnitude(of(a) - of(b)) / std::max(size, format.normal) / format.u;
-    return std::isnan(apart) ? INFINITY : apart;
-  }
-
-  // Keeps the first and the largest difference.
-  void note(const Side& a, const Side& b, const HeadPlace& at, std::int64_t element,
-            std::int64_t pair, Dtype dtype, double distance) {
-    const std::string nearer = pair < 0 ? "" : nearer_of(a, b, at, pair);
-    const std::int64_t position = position_of(a.problem, 0, at.b, at.t);
-    const bool is_first = !out_.first || (in_sweep_ && position < out_.first->position);
-    const bool is_worst = !out_.worst || distance > worst_;
-    if (!is_first && !is_worst) return;
-    Parting parting{position,
-                    fmt::format("{} element {}{}", place_text(at.tensor, at.b, at.t, at.h), element,
-                                pair < 0 ? "" : fmt::format(", pair {}", pair)),
-                    load(a.row(at), dtype, element),
-                    load(b.row(at), dtype, element),
-                    nearer,
-                    a.problem.source};
-    if (is_worst) out_.worst = parting, worst_ = distance;
-    if (is_first) out_.first = std::move(parting);
-  }
-
-  std::string nearer_of(const Side& a, const Side& b, const HeadPlace& at, std::int64_t pair) {
-    if (out_.a_nearer + out_.b_nearer >= most_looked_at) return "";
-    // Frequencies of this contract are rounded to f32; the other kernel's are not.
-    const Side& asks = a.problem.source.contract == ROPE_CONTRACT_F32_ANGLE ? b : a;
-    const Case& c = asks.problem.source;
-    const Rotation r = given_rotation(asks.problem, a_.oracle, at.tensor,
-                                      position_of(asks.problem, 0, at.b, at.t), pair);
-    const PairValue x = input_pair(a.problem, 0, at, pair);
-    PairValue y = c.operation == Operation::transpose ? rotate_transpose(x, r) : rotate(x, r);
-    const DoubleDouble scale(scale_of(c));
-    y = {y.re * scale, y.im * scale};
-    const auto error = [&](const Side& side) {
-      return magnitude(output_pair(side.problem, side.outputs, at.tensor, at.b, at.t, at.h, pair) -
-                       y);
-    };
-    const double of_a = error(a), of_b = error(b);
-    if (of_a < of_b) return ++out_.a_nearer, a_.facts.name;
-    if (of_b < of_a) return ++out_.b_nearer, b_.facts.name;
-    return "";
-  }
-
   Subject &a_, &b_;
   const Offer& offer_;
   const std::optional<Dtype> table_of_b_;
   const VerifyPlan& plan_;
   CellDifference out_;
+  OutputComparison apart_;
   bool in_sweep_ = true;
-  double worst_ = -1;
 };
 thread_local CellComparison* CellComparison::of_array = nullptr;
 
@@ -384,8 +259,7 @@ void Apart::add(const Apart& more) {
   u_rho = std::max(u_rho, more.u_rho);
 }
 
-CellDifference compare_with_values(Subject& subject, Case c,
-                                   const std::vector<std::vector<double>>& values,
+CellDifference compare_with_values(Subject& subject, Case c, const Case& outputs,
                                    const std::string& name) {
   Subject from_elsewhere = subject;
   from_elsewhere.facts.name = name;
@@ -396,7 +270,7 @@ CellDifference compare_with_values(Subject& subject, Case c,
     c.table_dtype = probe.offer->base.table_dtype;
     for (TensorCase& t : c.tensors) t.in_place = probe.offer->base.tensors[0].in_place;
     out = CellComparison(from_elsewhere, subject, *probe.offer, *probe.offer, {})
-              .with_values(c, values);
+              .with_values(c, outputs);
   } else {
     out.not_compared = refusal_of(subject.facts, probe);
   }

@@ -61,9 +61,8 @@ void compare_kernels(harness::Subject& a, harness::Subject& b, const VerifyPlan&
                      const std::function<void(const std::string&)>& on_progress);
 
 /// Compares a kernel's outputs of one case with values from elsewhere, which stand first and are
-/// called `name`. `values`: of each tensor, in the order of Case's.
+/// called `name`: those of the tensors of `outputs`.
 CellDifference compare_with_values(harness::Subject& subject, harness::Case c,
-                                   const std::vector<std::vector<double>>& values,
-                                   const std::string& name);
+                                   const harness::Case& outputs, const std::string& name);
 
 }  // namespace ropewalk::properties

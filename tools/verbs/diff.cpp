@@ -70,15 +70,15 @@ std::string positions_text(std::size_t row) {
   return count_text(position_rows[row]) + " to " + count_text(end_of_row(row));
 }
 
-void print_place(const char* label, const Parting& at, const KernelFacts& a, const KernelFacts& b) {
+void print_place(const char* label, const Parting& at, const std::string& a, const std::string& b) {
   print_lines(wrapped(
       fmt::format("  {:<12} position {}, {}: {:.9g} of {}, {:.9g} of {}{}", label, at.position,
-                  at.where, at.a, a.name, at.b, b.name,
+                  at.where, at.a, a, at.b, b,
                   at.nearer.empty() ? "" : "; " + at.nearer + " is nearer to the exact rotation"),
       15));
 }
 
-void print_details(const CellDifference& d, const KernelFacts& a, const KernelFacts& b) {
+void print_details(const CellDifference& d, const std::string& a, const std::string& b) {
   Apart swept;
   for (const Apart& row : d.by_position) swept.add(row);
   const double share = (swept.u_rho > 0 ? swept.u_rho : d.all.u_rho) * data_type(d.dtype).format.u;
@@ -87,7 +87,7 @@ void print_details(const CellDifference& d, const KernelFacts& a, const KernelFa
   if (const std::int64_t all = d.a_nearer + d.b_nearer; all > 0)
     fmt::print(
         "  {:<12} {}, in {:.3g} % of {} pairs that differ\n", "nearer",
-        d.a_nearer >= d.b_nearer ? a.name : b.name,
+        d.a_nearer >= d.b_nearer ? a : b,
         100 * static_cast<double>(std::max(d.a_nearer, d.b_nearer)) / static_cast<double>(all),
         count_text(all));
   if (std::isfinite(share))
@@ -104,10 +104,9 @@ void print_details(const CellDifference& d, const KernelFacts& a, const KernelFa
   }
 }
 
-void print_cell(const CellDifference& d, const KernelFacts& a, const KernelFacts& b, bool details) {
-  const std::string cell = fmt::format("{} {}", word_of(d.pairing), word_of(d.dtype));
+void print_cell(const CellDifference& d, const std::string& a, const std::string& b, bool details) {
   if (!d.not_compared.empty()) return;
-  fmt::print("{}: ", cell);
+  fmt::print("{} {}: ", word_of(d.pairing), word_of(d.dtype));
   if (d.all.compared == 0)
     fmt::print("no call gave two outputs");
   else
@@ -196,16 +195,14 @@ int diff_with_dump(const DiffOptions& options) {
   const DumpCase dump = case_of_dump(file, options.configs.empty() ? "" : options.configs.front());
   Side side(options, target);
   Subject subject = side.subject();
-  KernelFacts elsewhere;
-  elsewhere.name = file;
   const CellDifference d =
-      compare_with_values(subject, case_from_text(dump.words), dump.values, file);
+      compare_with_values(subject, case_from_text(dump.inputs), case_from_text(dump.outputs), file);
   if (!d.not_compared.empty()) throw UsageError(d.not_compared);
   if (options.json) {
     fmt::print("{}\n", json_of(d));
   } else {
     fmt::print("{} and {}\n", file, side.facts().name);
-    print_cell(d, elsewhere, side.facts(), !options.quiet);
+    print_cell(d, file, side.facts().name, !options.quiet);
   }
   if (!options.svg.empty()) draw(options.svg, {d}, file + " and " + side.facts().name);
   return d.all.compared == 0 ? 2 : differs(d, options) ? 1 : 0;
@@ -241,7 +238,7 @@ int run(const DiffOptions& options) {
     progress.clear();
     cells.push_back(d);
     if (options.json) return fmt::print("{}\n", json_of(d));
-    print_cell(d, a.facts(), b.facts(), !is_told);
+    print_cell(d, a.facts().name, b.facts().name, !is_told);
     is_told = is_told || d.first.has_value();
     flush_output();
   };

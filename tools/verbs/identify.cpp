@@ -48,15 +48,8 @@ DumpCase case_of_dump(const std::string& file, const std::string& config) {
   DumpCase out;
   run_python(file, "from ropewalk.diff import case; case(*sys.argv[1:])", {file, config},
              [&](const std::string& key, const std::string& text) {
-               if (key == "case") out.words = text;
-               if (key != "values") return;
-               std::vector<double>& values = out.values.emplace_back();
-               for (const char* at = text.c_str(); *at != 0; at += *at == ',' ? 1 : 0) {
-                 char* end = nullptr;
-                 values.push_back(std::strtod(at, &end));
-                 if (end == at) throw std::runtime_error("no number in " + file);
-                 at = end;
-               }
+               if (key == "case") out.inputs = text;
+               if (key == "outputs") out.outputs = text;
              });
   return out;
 }

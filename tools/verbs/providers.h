@@ -52,10 +52,9 @@ int verify_answers(const std::string& file);
 /// the targets name kernels.
 std::optional<int> diff_in_python(const DiffOptions& options);
 
-/// The inputs of a file of tensors as the words of a case, and its outputs.
+/// A file of tensors as the words of a case with its inputs, and of one with its outputs alone.
 struct DumpCase {
-  std::string words;
-  std::vector<std::vector<double>> values;
+  std::string inputs, outputs;
 };
 DumpCase case_of_dump(const std::string& file, const std::string& config);
 
