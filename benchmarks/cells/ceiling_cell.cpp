@@ -26,7 +26,7 @@ class CeilingCell final : public HostCell {
   }
 
  private:
-  void prepare_here() override {
+  void prepare() override {
     const auto loops = is_in_place(workload_) ? update_loops() : copy_loops();
     spans_ = lazy_.here().spans();
     for (const CeilingLoop& loop : loops)

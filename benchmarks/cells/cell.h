@@ -8,8 +8,10 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "benchmarks/workloads/workloads.h"
+#include "harness/watch/entries.h"
 #include "kernels/api/rope_kernel.h"
 #include "reference/oracle.h"
 #include "reports/record/record.h"
@@ -42,12 +44,8 @@ class Cell {
   /// Without `refill` the buffers stay as the last call left them, which is for working sets larger
   /// than any cache.
   bool ready(bool refill = true) {
-    if (!prepared_ && !refusal) {
-      prepared_ = true;
-      prepare();
-    }
-    if (!refusal) make_ready(refill);
-    return !refusal;
+    if (!std::exchange(prepared_, true) && !refusal) guarded([&] { prepare(); });
+    return !refusal && guarded([&] { make_ready(refill); });
   }
   /// Draws what changes in an epoch of so many calls, once the cell is ready: an element, and the
   /// call before which it changes.
@@ -82,9 +80,9 @@ class Cell {
   /// To be called after the last run(). Refuses as BROKEN by what all runs together tell. Returns
   /// true if there is no refusal.
   virtual bool end_rounds() { return true; }
-  /// Releases what the kernel prepared. Nothing runs here after that. Returns what the release did
-  /// that it may not do; empty if nothing. The destructor does the same, but reports to nobody.
-  virtual std::string release() { return {}; }
+  /// Releases what the kernel prepared. Nothing runs here after that. Throws StepFailed if it did
+  /// what it may not, and what a kernel throws. The destructor does the same, but tells nobody.
+  virtual void release() {}
 
   /// The kernel that is called; NULL for a ceiling.
   virtual const rope_kernel* kernel() const { return nullptr; }
@@ -96,10 +94,25 @@ class Cell {
 
  protected:
   explicit Cell(const Workload& workload) : workload_(workload) {}
-  virtual void prepare() = 0;                ///< called once; may refuse
-  virtual void make_ready(bool refill) = 0;  ///< called after prepare(); may refuse
+  virtual void prepare() = 0;                ///< called once, guarded
+  virtual void make_ready(bool refill) = 0;  ///< called after prepare(), guarded
+  /// Whether the device can do nothing more in this process.
+  virtual bool is_lost() const { return false; }
   void refuse(report::Outcome outcome, std::string reason) {
     refusal = Refusal{outcome, std::move(reason)};
+  }
+  /// Runs code that calls a kernel, or looks at what its calls did. What fails is refused. Returns
+  /// true if there is no refusal.
+  template <class Code>
+  bool guarded(Code&& code) {
+    if (const auto failed = harness::failure_of(code)) {
+      const bool skipped = failed->status == harness::protocol::Status::skipped;
+      // What a ceiling or a floor cannot do is no kernel's fault.
+      refuse(skipped || kernel() == nullptr ? report::Outcome::skipped : report::Outcome::broken,
+             failed->text + (skipped ? "" : " while timed"));
+      is_fatal = is_lost();
+    }
+    return !refusal;
   }
   const Workload& workload_;
 

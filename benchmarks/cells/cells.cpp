@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <functional>
-#include <new>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -20,21 +18,12 @@
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
-#include "harness/process/script_host.h"
 #include "harness/watch/left_running.h"
-#include "harness/watch/shown_problem.h"
 #include "kernels/api/cpu_features.h"
 
 namespace ropewalk::bench {
 using namespace harness;
 using namespace report;
-
-void HostCell::prepare() {
-  if (std::string reason = lazy_.refusal(); !reason.empty())
-    refuse(Outcome::skipped, std::move(reason));
-  else
-    prepare_here();
-}
 
 void HostCell::make_ready(bool refill) {
   if (refill) lazy_.here().refill();
@@ -81,31 +70,34 @@ class KernelCell final : public HostCell {
     const auto calls = [&] {
       std::int32_t last = ROPE_OK;  // stays in a register
       make_calls(epoch, plan_.alternates ? 2 : 1, [&](std::uint64_t i) {
-        last = states_.apply(i, operands_);
+        last = states_.apply(i, *operands_.shown());
         return last == ROPE_OK;
       });
       status = last;
     };
-    std::string wrong = entered("apply", std::ref(calls));
-    if (wrong.empty() && status != ROPE_OK)
-      wrong = fmt::format("apply returned {}{}", status, why_failed());
-    if (!wrong.empty()) refuse(Outcome::broken, wrong + " while timed");
-    return !refusal;
+    const std::function<void()> all = std::ref(calls);
+    return guarded([&] {
+      hold_thread(Entry::apply, all);
+      hold_answer(Entry::apply, status);
+    });
   }
 
   bool keeps_arguments() override {
     if (!states_.have_begun()) return !refusal;  // not prepared yet
-    std::string wrong = states_.changed_problem("apply");
-    if (wrong.empty() && !same_bytes(operands_, shown_))
-      wrong = "apply wrote into its rope_operands";
-    if (!workspace_.is_whole()) wrong = "apply wrote past the end of its workspace";
-    if (!lazy_.here().positions_are_whole()) wrong = "apply wrote into its positions";
-    if (!lazy_.here().outputs_are_whole()) wrong = "apply wrote past the end of an output";
-    if (!wrong.empty()) refuse(Outcome::broken, wrong + " while timed");
-    return !refusal;
+    return guarded([&] {
+      states_.hold(Entry::apply);
+      operands_.hold(Entry::apply);
+      WorkloadData& data = lazy_.here();
+      if (!workspace_.is_whole()) entry_failed(Entry::apply, "wrote outside its workspace");
+      if (!data.positions_are_whole()) entry_failed(Entry::apply, "wrote into its positions");
+      if (!data.outputs_are_whole()) entry_failed(Entry::apply, "wrote past the end of an output");
+    });
   }
 
-  std::string release() override { return states_.release(!refusal); }
+  void release() override {
+    states_.release();
+    if (!refusal) states_.hold(Entry::release);
+  }
 
   bool judge(Oracle& oracle, std::uint64_t seed) override {
     if (call_count_ == 0) return false;
@@ -147,9 +139,9 @@ class KernelCell final : public HostCell {
                std::chrono::duration<double, std::nano>(Clock::now() - begun).count();
     if (!is_given_before) give();
     const auto start = Clock::now();
-    const std::int32_t status = states_.apply(0, operands_);
+    const std::int32_t status = states_.apply(0, *operands_.shown());
     out.call_s = std::chrono::duration<double>(Clock::now() - start).count();
-    if (status != ROPE_OK) refuse(Outcome::broken, "apply failed while timed");
+    guarded([&] { hold_answer(Entry::apply, status); });
     return refusal ? std::optional<Gap>() : out;
   }
 
@@ -174,21 +166,23 @@ class KernelCell final : public HostCell {
     return wrong.empty();
   }
 
-  void prepare_here() override {
+  void prepare() override {
     WorkloadData& data = lazy_.here();
-    operands_ = data.operands(plan_.table);
+    rope_operands operands = data.operands(plan_.table);
     const auto take_workspace = [&](std::int64_t bytes) {
-      if (bytes > 0) workspace_ = AlignedBytes(bytes);
-      operands_.workspace = workspace_.data();
-      std::memcpy(&shown_, &operands_, sizeof shown_);
+      const bool is_there = failure_of([&] { workspace_ = AlignedBytes(bytes); }) == std::nullopt;
+      if (!is_there)
+        throw StepFailed{protocol::Status::skipped, "memory for its workspace could not be had"};
+      operands.workspace = bytes > 0 ? workspace_.data() : nullptr;
+      operands_ = ShownStruct<rope_operands>(operands);
     };
-    refusal = states_.begin(data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE),
-                            take_workspace, row);
+    states_.begin(data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE), take_workspace,
+                  row);
   }
 
   const rope_kernel& kernel_;
   KernelPlan plan_;
-  rope_operands operands_{}, shown_{};  // compared as a problem is
+  ShownStruct<rope_operands> operands_{rope_operands{}};
   AlignedBytes workspace_;
   KernelStates states_;  // released before the workspace goes
 };
@@ -208,14 +202,16 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
   const std::vector<double> inv_freq = inv_freq_of(workload, f32);
   const auto accepts = [&](Operation operation) {
-    const rope_problem problem = make_problem(
-        workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation);
+    const ShownProblem problem(make_problem(
+        workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation));
     const char* reason = nullptr;
-    bool takes = false;
-    const std::string wrong =
-        entered("supports", [&] { takes = kernel.supports(&problem, &reason) == ROPE_OK; });
-    if (!wrong.empty()) throw std::runtime_error(wrong);
-    return takes;
+    std::int32_t answer = ROPE_OK;
+    const auto failed = failure_of([&] {
+      answer = enter_on_thread(Entry::supports, kernel.supports, problem.shown(), &reason);
+      problem.hold(Entry::supports);
+    });
+    if (failed) throw std::runtime_error(failed->text);
+    return answer == ROPE_OK;
   };
   plan.supported = accepts(workload.operation);
   plan.alternates =

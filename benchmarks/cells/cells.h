@@ -27,9 +27,7 @@ class HostCell : public Cell {
 
  protected:
   HostCell(const Workload& workload, LazyData& data) : Cell(workload), lazy_(data) {}
-  void prepare() final;
   void make_ready(bool refill) override;
-  virtual void prepare_here() = 0;  ///< called once, when the data is there; may refuse
   /// Whether many calls leave what no bound can tell: in place in 16 bits, or all forward.
   virtual bool drifts() const { return false; }
   /// Calls call(i) for an epoch, i counting from the last ready(), and moves input and positions

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "benchmarks/cells/recheck.h"
 #include "benchmarks/workloads/traffic.h"
 #include "harness/device/device_clock.h"
-#include "harness/process/script_host.h"
 #include "harness/process/step_failed.h"
 
 namespace ropewalk::bench {
@@ -74,7 +72,7 @@ class DeviceCell : public Cell {
     row.sets = sets_;
   }
 
-  virtual void prepare_here() {}
+  void prepare() override { lazy_.here(); }
   /// Puts call i on the stream. Throws StepFailed.
   virtual void put(std::int64_t i) = 0;
   virtual bool as_graph() const { return true; }
@@ -87,20 +85,7 @@ class DeviceCell : public Cell {
       for (std::int64_t i = 0; i < calls * times; ++i) put(i);
     });
   }
-  /// Runs what may fail on the device. Returns whether there is no refusal.
-  template <class Code>
-  bool guarded(Code&& code) {
-    try {
-      code();
-    } catch (const StepFailed& failed) {
-      const bool skipped = failed.status == protocol::Status::skipped;
-      // What a ceiling or a floor cannot do is no kernel's fault.
-      refuse(skipped || kernel() == nullptr ? Outcome::skipped : Outcome::broken,
-             skipped ? failed.text : failed.text + " while timed");
-      is_fatal = device().is_lost();
-    }
-    return !refusal;
-  }
+  bool is_lost() const override { return device().is_lost(); }
 
   LazyDeviceSets& lazy_;
   std::int64_t call_count_ = 0;  ///< since the last ready()
@@ -113,14 +98,8 @@ class DeviceCell : public Cell {
     CapturedGraph graph;
   };
 
-  void prepare() final {
-    guarded([&] {
-      lazy_.here();
-      prepare_here();
-    });
-  }
   void make_ready(bool) override {
-    guarded([&] { lazy_.here().renew(); });
+    lazy_.here().renew();
     call_count_ = 0;
   }
   DeviceClock& clock() {
@@ -195,21 +174,21 @@ class DeviceKernelCell final : public DeviceCell {
   }
 
   const rope_kernel* kernel() const override { return &kernel_; }
-  std::string release() override { return states_.release(!refusal); }
+  void release() override {
+    states_.release();
+    if (!refusal) states_.hold(Entry::release);
+  }
 
   bool keeps_arguments() override {
     if (refusal || !states_.have_begun() || call_count_ == 0) return !refusal;
-    guarded([&] {
-      std::string wrong = states_.changed_problem("apply");
-      for (std::size_t i = 0; i < operands_.size() && wrong.empty(); ++i)
-        if (std::memcmp(&operands_[i], &shown_[i], sizeof shown_[i]) != 0)
-          wrong = "apply wrote into its rope_operands";
-      if (!workspace_.is_whole()) wrong = "apply wrote past the end of its workspace";
-      if (wrong.empty()) wrong = lazy_.here().wrong_bytes();
-      if (wrong.empty()) wrong = device().left_changed();
-      if (!wrong.empty()) refuse(Outcome::broken, wrong + " while timed");
+    return guarded([&] {
+      states_.hold(Entry::apply);
+      for (const ShownStruct<rope_operands>& operands : operands_) operands.hold(Entry::apply);
+      if (!workspace_.touched().empty()) entry_failed(Entry::apply, "wrote outside its workspace");
+      lazy_.here().hold_bytes();
+      if (const std::string changed = device().left_changed(); !changed.empty())
+        entry_failed(Entry::apply, changed);
     });
-    return !refusal;
   }
 
   bool judge(Oracle& oracle, std::uint64_t seed) override {
@@ -221,9 +200,9 @@ class DeviceKernelCell final : public DeviceCell {
       const Expected expected =
           expected_after(workload_, plan_, static_cast<std::uint64_t>(turns_of(set)),
                          [&](std::int64_t) { return data.last_positions(); });
-      std::string wrong = recheck(kernel_, workload_, data, expected, oracle, seed);
-      if (wrong.empty()) wrong = data.changed_constants();
-      if (!wrong.empty()) refuse(Outcome::broken, "while timed: " + wrong);
+      const std::string wrong = recheck(kernel_, workload_, data, expected, oracle, seed);
+      if (!wrong.empty()) throw StepFailed{protocol::Status::failed, wrong};
+      data.hold_constants();
     });
   }
 
@@ -243,36 +222,36 @@ class DeviceKernelCell final : public DeviceCell {
   }
   bool as_graph() const override { return (kernel_.flags & ROPE_INTERPRETED) == 0; }
 
-  void prepare_here() override {
+  void prepare() override {
     DeviceSets& data = lazy_.here();
-    for (std::int64_t set = 0; set < sets(); ++set)
-      operands_.push_back(data.operands(plan_.table, set));
     const auto take_workspace = [&](std::int64_t bytes) {
-      if (bytes > 0) workspace_ = DeviceBytes(device(), bytes, "the workspace");
-      for (rope_operands& o : operands_)
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
-        o.workspace = reinterpret_cast<void*>(workspace_.address());
-      shown_ = operands_;
+      if (bytes > 0) {
+        workspace_ = DeviceBlock(device(), static_cast<std::size_t>(bytes), "the workspace");
+        device().wait_for_queued();
+      }
+      for (std::int64_t set = 0; set < sets(); ++set) {
+        rope_operands operands = data.operands(plan_.table, set);
+        operands.workspace = workspace_.pointer();
+        operands_.emplace_back(operands);
+      }
     };
-    refusal = states_.begin(data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE),
-                            take_workspace, row);
+    states_.begin(data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE), take_workspace,
+                  row);
   }
 
   void put(std::int64_t i) override {
     std::int32_t status = ROPE_OK;
-    std::string wrong = entered("apply", [&] {
+    hold_thread(Entry::apply, [&] {
       status = states_.apply(static_cast<std::uint64_t>(i / sets()),
-                             operands_[static_cast<std::size_t>(i % sets())]);
+                             *operands_[static_cast<std::size_t>(i % sets())].shown());
     });
-    if (wrong.empty() && status != ROPE_OK)
-      wrong = fmt::format("apply returned {}{}", status, why_failed());
-    if (!wrong.empty()) throw StepFailed{protocol::Status::failed, wrong};
+    hold_answer(Entry::apply, status);
   }
 
   const rope_kernel& kernel_;
   KernelPlan plan_;
-  std::vector<rope_operands> operands_, shown_;
-  DeviceBytes workspace_;
+  std::vector<ShownStruct<rope_operands>> operands_;
+  DeviceBlock workspace_;
   KernelStates states_;  // released before the workspace goes
 };
 
@@ -294,7 +273,8 @@ class DeviceCeilingCell final : public DeviceCell {
     if (!is_in_place(workload_)) all.push_back({memcpy_variant, 0, false});
     return all;
   }
-  void prepare_here() override {
+  void prepare() override {
+    lazy_.here();
     if (variant_.empty()) pick();
     for (const DeviceLoop& loop : loops())
       if (loop.name == variant_) loop_ = loop;

@@ -13,13 +13,14 @@
 #include "benchmarks/cells/workload_data.h"
 #include "benchmarks/workloads/traffic.h"
 #include "harness/process/step_failed.h"
+#include "harness/watch/entries.h"
 
 namespace ropewalk::bench {
 using namespace harness;
 namespace {
 
-constexpr std::int64_t tail_bytes = 256, alignment = 256;
-constexpr unsigned char tail_value = 0xa5, poison = 0xff;  // a NaN in every type
+constexpr std::int64_t alignment = 256;
+constexpr unsigned char poison = 0xff;  // a NaN in every type
 constexpr std::int64_t vector_bytes = device_vector_bytes;
 
 std::int64_t aligned(std::int64_t bytes) {
@@ -51,45 +52,10 @@ std::int64_t sets_of(const Workload& w, std::int64_t cache_bytes) {
   return std::max<std::int64_t>((3 * cache_bytes + bytes - 1) / bytes, 1);
 }
 
-DeviceBytes::DeviceBytes(Device& device, std::int64_t bytes, const std::string& what)
-    : device_(&device), bytes_(bytes) {
-  address_ = device.allocate(static_cast<std::size_t>(bytes + tail_bytes));
-  if (address_ == 0)
-    throw StepFailed{protocol::Status::skipped,
-                     fmt::format("{} needs {} MiB of device memory, and {} are free", what,
-                                 (bytes + tail_bytes) >> 20, device.free_bytes() >> 20)};
-  device.fill(address_ + static_cast<std::uint64_t>(bytes), tail_value, tail_bytes);
-}
-
-DeviceBytes::~DeviceBytes() {
-  if (address_ != 0) device_->release(address_);
-}
-
-DeviceBytes& DeviceBytes::operator=(DeviceBytes&& other) noexcept {
-  std::swap(device_, other.device_);
-  std::swap(address_, other.address_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-bool DeviceBytes::is_whole() const {
-  if (address_ == 0) return true;
-  unsigned char tail[tail_bytes];
-  device_->read(tail, address_ + static_cast<std::uint64_t>(bytes_), tail_bytes);
-  const bool whole =
-      std::all_of(tail, tail + tail_bytes, [](unsigned char c) { return c == tail_value; });
-  if (!whole) device_->fill(address_ + static_cast<std::uint64_t>(bytes_), tail_value, tail_bytes);
-  return whole;
-}
-
 DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule& module)
-    : workload_(w),
+    : WorkloadMemory(w),
       module_(module),
       device_(module.device()),
-      inv_freq_(inv_freq_of(w, false)),
-      inv_freq_f32_(inv_freq_of(w, true)),
-      asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
-      tokens_(w.batch * w.tokens),
       count_(sets_of(w, device_.l2_bytes())),
       random_(fresh_seed()) {
   std::uint64_t random = seed_of_name(seed, w.name);
@@ -102,18 +68,19 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
     throw StepFailed{protocol::Status::skipped,
                      fmt::format("{} sets of {} MiB are too much", count_, set_bytes_ >> 20)};
   const std::string sets = fmt::format("{} {} of buffers", count_, count_ == 1 ? "set" : "sets");
-  inputs_ = DeviceBytes(device_, all, sets);
-  if (!is_in_place(w)) outputs_ = DeviceBytes(device_, all, sets);
+  const auto block = [&](std::int64_t bytes, const std::string& name) {
+    return DeviceBlock(device_, static_cast<std::size_t>(bytes), name);
+  };
+  inputs_ = block(all, sets);
+  if (!is_in_place(w)) outputs_ = block(all, sets);
 
-  first_positions_ = first_positions_of(w, random);
+  place_positions(nullptr, random);
   given_positions_.resize(static_cast<std::size_t>(count_ * call_positions_bytes()));
-  positions_ = DeviceBytes(device_, std::ssize(given_positions_), "the positions");
-  moving_ = {first_positions_.data(), nullptr, tokens_, w.cold, w.position_dtype == Dtype::i64,
-             position_window_of(w)};
+  positions_ = block(std::ssize(given_positions_), "the positions");
   const std::vector<std::int64_t> wide(first_positions_.begin(),
                                        first_positions_.begin() + tokens_);
-  wide_positions_ = DeviceBytes(device_, tokens_ * 8, "the positions");
-  device_.write(wide_positions_.address(), wide.data(), wide.size() * 8);
+  wide_positions_ = block(tokens_ * 8, "the positions");
+  device_.write(wide_positions_.data(), wide.data(), wide.size() * 8);
 
   const std::int64_t table_bytes = bench::table_bytes(w) / 2;
   if (const std::string why = memory_refusal(2 * table_bytes); !why.empty())
@@ -122,8 +89,8 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
     table->resize(static_cast<std::size_t>(table_bytes));
   fill_tables(w, inv_freq_, cos_.data(), sin_.data());
   for (const auto& [table, there] : {std::pair{&cos_, &cos_there_}, {&sin_, &sin_there_}}) {
-    *there = DeviceBytes(device_, table_bytes, "the table");
-    device_.write(there->address(), table->data(), table->size());
+    *there = block(table_bytes, "the table");
+    device_.write(there->data(), table->data(), table->size());
   }
   renew();  // loads the functions, which a capture refuses
 }
@@ -133,10 +100,10 @@ std::int64_t DeviceSets::call_positions_bytes() const {
 }
 
 cuda::DeviceAddress DeviceSets::in(std::int64_t set) const {
-  return inputs_.address() + static_cast<std::uint64_t>(set * set_bytes_);
+  return inputs_.data() + static_cast<std::uint64_t>(set * set_bytes_);
 }
 cuda::DeviceAddress DeviceSets::out(std::int64_t set) const {
-  return outputs().address() + static_cast<std::uint64_t>(set * set_bytes_);
+  return outputs().data() + static_cast<std::uint64_t>(set * set_bytes_);
 }
 std::uint64_t DeviceSets::vectors() const {
   return static_cast<std::uint64_t>(data_bytes_one_way(workload_) / vector_bytes);
@@ -147,67 +114,66 @@ rope_operands DeviceSets::operands(bool table, std::int64_t set) const {
   o.struct_size = sizeof(o);
   o.stream = module_.stream();
   o.positions =
-      pointer(positions_.address() + static_cast<std::uint64_t>(set * call_positions_bytes()));
+      pointer(positions_.data() + static_cast<std::uint64_t>(set * call_positions_bytes()));
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const std::int64_t begin =
         (i == 0 ? 0 : k_begins_at_) + workload_.tensors[i].in_at * element_bytes(workload_);
     o.tensor[i].in = pointer(in(set) + static_cast<std::uint64_t>(begin));
     o.tensor[i].out = pointer(out(set) + static_cast<std::uint64_t>(begin));
-    o.tensor[i].cos = table ? pointer(cos_there_.address()) : nullptr;
-    o.tensor[i].sin = table ? pointer(sin_there_.address()) : nullptr;
+    o.tensor[i].cos = table ? pointer(cos_there_.data()) : nullptr;
+    o.tensor[i].sin = table ? pointer(sin_there_.data()) : nullptr;
   }
   return o;
 }
 
 void DeviceSets::renew() {
   seed_ = next_random(random_);
-  const auto elements = static_cast<std::uint64_t>(inputs_.bytes() / element_bytes(workload_));
+  const auto elements = inputs_.bytes() / static_cast<std::uint64_t>(element_bytes(workload_));
   const std::uint64_t blocks = std::min<std::uint64_t>(blocks_for(elements, 1), 1 << 16);
-  module_.launch(fill_function(workload_.dtype), blocks, {inputs_.address(), elements, seed_});
-  if (!is_in_place(workload_))
-    device_.fill(outputs_.address(), poison, static_cast<std::size_t>(outputs_.bytes()));
+  module_.launch(fill_function(workload_.dtype), blocks, {inputs_.data(), elements, seed_});
+  if (!is_in_place(workload_)) device_.fill(outputs_.data(), poison, outputs_.bytes());
   for (std::int64_t set = 0; set < count_; ++set) {
     moving_.read = given_positions_.data() + set * call_positions_bytes();
     moving_.move_on();
   }
-  device_.write(positions_.address(), given_positions_.data(), given_positions_.size());
+  device_.write(positions_.data(), given_positions_.data(), given_positions_.size());
   device_.wait(module_.stream(), "while inputs were made");
   left_token_ = -1;
 }
 
-std::string DeviceSets::wrong_bytes() const {
+void DeviceSets::hold_bytes() const {
   std::vector<std::byte> now(given_positions_.size());
-  device_.read(now.data(), positions_.address(), now.size());
-  if (now != given_positions_ || !positions_.is_whole()) return "apply wrote into its positions";
-  if (!outputs().is_whole()) return "apply wrote past the end of an output";
-  for (const DeviceBytes* bytes : {&inputs_, &cos_there_, &sin_there_})
-    if (!bytes->is_whole()) return "apply wrote past the end of an input or a table";
-  return {};
+  device_.read(now.data(), positions_.data(), now.size());
+  if (now != given_positions_ || !positions_.touched().empty())
+    entry_failed(Entry::apply, "wrote into its positions");
+  if (!outputs().touched().empty()) entry_failed(Entry::apply, "wrote past the end of an output");
+  for (const DeviceBlock* block : {&inputs_, &cos_there_, &sin_there_})
+    if (!block->touched().empty())
+      entry_failed(Entry::apply, "wrote past the end of an input or a table");
 }
 
-std::string DeviceSets::changed_constants() const {
-  constexpr std::int64_t most_bytes = std::int64_t{8} << 20;
+void DeviceSets::hold_constants() const {
+  constexpr std::size_t most_bytes = std::size_t{8} << 20;
   std::vector<std::byte> now;
-  const auto differs = [&](cuda::DeviceAddress there, const std::byte* given, std::size_t bytes) {
+  const auto hold = [&](cuda::DeviceAddress there, const std::byte* given, std::size_t bytes,
+                        const char* what) {
     now.resize(bytes);
     device_.read(now.data(), there, bytes);
-    return std::memcmp(now.data(), given, bytes) != 0;
+    if (std::memcmp(now.data(), given, bytes) != 0) entry_failed(Entry::apply, what);
   };
-  const auto table_bytes = static_cast<std::size_t>(std::min(cos_there_.bytes(), most_bytes));
-  if (differs(cos_there_.address(), cos_.data(), table_bytes) ||
-      differs(sin_there_.address(), sin_.data(), table_bytes))
-    return "apply wrote into a table";
-  if (is_in_place(workload_)) return {};
+  const auto table_bytes = std::min(cos_there_.bytes(), most_bytes);
+  hold(cos_there_.data(), cos_.data(), table_bytes, "wrote into a table");
+  hold(sin_there_.data(), sin_.data(), table_bytes, "wrote into a table");
+  if (is_in_place(workload_)) return;
   const std::int64_t bytes = element_bytes(workload_);
   for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
     const TensorCase& t = workload_.tensors[tensor];
-    for (std::int64_t head = 0; head < t.heads; ++head)
-      if (differs(in(judged_set_) + static_cast<std::uint64_t>(
-                                        first_element(tensor, judged_.token, head) * bytes),
-                  given(tensor, judged_.token, head), static_cast<std::size_t>(t.head_dim * bytes)))
-        return "apply wrote into its inputs";
+    for (std::int64_t head = 0; head < t.heads; ++head) {
+      const std::int64_t first = first_element(tensor, judged_.token, head) * bytes;
+      hold(in(judged_set_) + static_cast<std::uint64_t>(first), given(tensor, judged_.token, head),
+           static_cast<std::size_t>(t.head_dim * bytes), "wrote into its inputs");
+    }
   }
-  return {};
 }
 
 void DeviceSets::choose(std::int64_t set, std::uint64_t& random) {
@@ -223,8 +189,8 @@ void DeviceSets::put_floor_copy(std::int64_t set) const {
   const auto rows = static_cast<std::uint64_t>(tokens_);
   const std::uint64_t row_vectors = vectors() / rows;
   module_.launch("floor_copy", blocks_for(row_vectors * rows, 1),
-                 {in(set), row_vectors, rows, wide_positions_.address(), cos_there_.address(),
-                  sin_there_.address(), static_cast<std::uint64_t>(table_vectors(workload_))});
+                 {in(set), row_vectors, rows, wide_positions_.data(), cos_there_.data(),
+                  sin_there_.data(), static_cast<std::uint64_t>(table_vectors(workload_))});
 }
 
 std::vector<std::int32_t> DeviceSets::last_positions() const {
@@ -234,9 +200,7 @@ std::vector<std::int32_t> DeviceSets::last_positions() const {
 std::int64_t DeviceSets::first_element(std::size_t tensor, std::int64_t token,
                                        std::int64_t head) const {
   const std::int64_t buffer = tensor == 0 ? 0 : k_begins_at_ / element_bytes(workload_);
-  return buffer + workload_.tensors[tensor].in_at +
-         in_index(asked_, static_cast<std::uint32_t>(tensor), token / workload_.tokens,
-                  token % workload_.tokens, head);
+  return buffer + workload_.tensors[tensor].in_at + row(tensor, token, head);
 }
 
 const std::byte* DeviceSets::given(std::size_t tensor, std::int64_t token,

@@ -82,7 +82,7 @@ TEST(DeviceSets, WhatIsJudgedIsWhatACallGetsAndLeaves) {
                 });
             EXPECT_EQ(wrong, 0) << word << " " << static_cast<int>(layout) << " " << epoch;
             EXPECT_EQ(all, sets.count() * 2 * 3 * 24);
-            EXPECT_EQ(sets.wrong_bytes(), "");
+            EXPECT_NO_THROW(sets.hold_bytes());
           }
         });
       }

@@ -3,18 +3,14 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "benchmarks/cells/cells.h"
 #include "benchmarks/cells/recheck.h"
+#include "harness/watch/kernel_state.h"
 
 namespace ropewalk::bench {
 
-/// Runs a kernel's code. Returns in words what it threw, or what it changed in this thread's
-/// floating-point unit; empty if all is well. Allocates nothing by itself.
-std::string entered(const std::string& entry, const std::function<void()>& code);
 /// The operation that undoes the workload's own.
 Operation back_from(const Workload& workload);
 
@@ -34,41 +30,37 @@ class KernelStates {
   /// Kernel and workload outlive the states.
   KernelStates(const rope_kernel& kernel, KernelPlan plan, const Workload& workload)
       : kernel_(kernel), plan_(plan), workload_(workload) {}
-  ~KernelStates() { release(false); }
+  ~KernelStates() {
+    harness::failure_of([&] { release(); });
+  }
   KernelStates(const KernelStates&) = delete;
   KernelStates& operator=(const KernelStates&) = delete;
 
-  /// Makes the problems, has workspace taken, which may throw std::bad_alloc, and prepares the
-  /// states. Tells in the row what that took. `inv_freq` outlives the states.
-  std::optional<Refusal> begin(const std::vector<double>& inv_freq,
-                               const std::function<void(std::int64_t bytes)>& take_workspace,
-                               report::TimingRow& row);
+  /// Makes the problems, has workspace taken, and prepares the states. Tells in the row what that
+  /// took. `inv_freq` outlives the states. Throws StepFailed, and what a kernel throws.
+  void begin(const std::vector<double>& inv_freq,
+             const std::function<void(std::int64_t bytes)>& take_workspace, report::TimingRow& row);
   /// Call `i` turns forward and back in turn, forward first, if the plan alternates.
   std::int32_t apply(std::uint64_t i, const rope_operands& operands) const {
     const Call& call = calls_[plan_.alternates ? i & 1 : 0];
-    return kernel_.apply(&call.problem, &operands, call.state);
+    return kernel_.apply(call.problem.shown(), &operands, call.state.address());
   }
-  bool have_begun() const { return shown_count_ > 0; }
-  /// In words, if the entry wrote into a problem.
-  std::string changed_problem(const std::string& entry) const;
-  /// Releases the states. In words what that did that it may not do; `and_problems`: also whether
-  /// it wrote into a problem.
-  std::string release(bool and_problems);
+  bool have_begun() const { return have_begun_; }
+  /// Throws StepFailed if the entry wrote into a problem.
+  void hold(harness::Entry which) const;
+  /// Releases the states. Throws StepFailed, and what a kernel throws.
+  void release();
 
  private:
   struct Call {
-    rope_problem problem, shown;  // equal copies; the kernel knows the address of the first alone
-    void* state = nullptr;
+    harness::ShownProblem problem{rope_problem{}};
+    harness::KernelState state;
   };
-  std::optional<Refusal> try_to_begin(const std::vector<double>& inv_freq,
-                                      const std::function<void(std::int64_t bytes)>& take_workspace,
-                                      report::TimingRow& row);
-
   const rope_kernel& kernel_;
   KernelPlan plan_;
   const Workload& workload_;
   Call calls_[2];
-  int prepared_count_ = 0, shown_count_ = 0;
+  bool have_begun_ = false;
 };
 
 }  // namespace ropewalk::bench

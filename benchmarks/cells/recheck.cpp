@@ -26,7 +26,7 @@ constexpr double a_call_of_many = 1.5;
 constexpr double longest_input = 0x1p64;
 
 /// The tokens of the whole batch that are judged.
-std::vector<std::int64_t> chosen_tokens(const Workload& w, const JudgedRows& data,
+std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadMemory& data,
                                         std::uint64_t seed) {
   const std::int64_t tokens = w.batch * w.tokens;
   std::vector<std::int64_t> all(static_cast<std::size_t>(tokens));
@@ -52,7 +52,7 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const JudgedRows& dat
 }
 
 /// The rotations of a token by all calls that turn it, one a pair.
-std::vector<Rotation> token_rotations(const Case& c, const JudgedRows& data, const Turns& turns,
+std::vector<Rotation> token_rotations(const Case& c, const WorkloadMemory& data, const Turns& turns,
                                       const std::vector<double>& inv_freq, Oracle& oracle,
                                       std::int64_t token) {
   const auto half = std::ssize(inv_freq);
@@ -114,7 +114,8 @@ struct Lengths {
 /// The facts by which outputs are judged.
 class WindowJudge {
  public:
-  WindowJudge(const rope_kernel& kernel, const Workload& w, const JudgedRows& data, Oracle& oracle)
+  WindowJudge(const rope_kernel& kernel, const Workload& w, const WorkloadMemory& data,
+              Oracle& oracle)
       : w_(w), data_(data), oracle_(oracle) {
     facts_.flags = kernel.flags;
     facts_.error_bound = kernel.error_bound;
@@ -147,14 +148,14 @@ class WindowJudge {
 
  private:
   const Workload& w_;
-  const JudgedRows& data_;
+  const WorkloadMemory& data_;
   Oracle& oracle_;
   KernelFacts facts_;
   Case case_;
   std::vector<double> inv_freq_;
 };
 
-std::string place_of(const JudgedRows& data, std::size_t tensor, std::int64_t token,
+std::string place_of(const WorkloadMemory& data, std::size_t tensor, std::int64_t token,
                      std::int64_t head) {
   return fmt::format("{}, token {}, head {}, position {}", tensor == 0 ? "q" : "k", token, head,
                      data.last_positions()[static_cast<std::size_t>(token)]);
@@ -162,11 +163,11 @@ std::string place_of(const JudgedRows& data, std::size_t tensor, std::int64_t to
 
 }  // namespace
 
-std::string recheck(const rope_kernel& kernel, const Workload& w, const JudgedRows& data,
+std::string recheck(const rope_kernel& kernel, const Workload& w, const WorkloadMemory& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed) {
   using Rows = Expected::Rows;
   const WindowJudge judge(kernel, w, data, oracle);
-  const JudgedRows::Changed& changed = data.last_change();
+  const WorkloadMemory::Changed& changed = data.last_change();
   const std::int64_t bytes = element_bytes(w);
   Lengths lengths[2];  // of Q and K
   const auto fault = [&](std::size_t tensor, std::int64_t token, std::int64_t head,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/cells/judged_rows.h"
+#include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/workloads.h"
 #include "kernels/api/rope_kernel.h"
 #include "reference/oracle.h"
@@ -31,7 +31,7 @@ struct Expected {
   Rows rows = Rows::exactly;
   Turns all;  ///< of the input
   /// The calls since an element of the buffer changed, of its window as it was then
-  /// (JudgedRows::witness). That head is judged exactly by them, and not by all calls.
+  /// (WorkloadMemory::witness). That head is judged exactly by them, and not by all calls.
   std::optional<Turns> since;
 };
 
@@ -39,7 +39,7 @@ struct Expected {
 /// verification (harness/judge/judge.h). Of a large workload at most 65 tokens are judged, with all
 /// their heads, pairs and elements: the one that changed, the first, the last, those of the largest
 /// positions, and tokens chosen by `seed`. Returns what is wrong, in one line, or an empty text.
-std::string recheck(const rope_kernel& kernel, const Workload& workload, const JudgedRows& rows,
+std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadMemory& rows,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed);
 
 }  // namespace ropewalk::bench

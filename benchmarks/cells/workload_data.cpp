@@ -1,11 +1,11 @@
 #include "benchmarks/cells/workload_data.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string_view>
 
@@ -14,25 +14,14 @@
 #include "base/system/memory_limits.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
+#include "harness/cases/data.h"
 #include "harness/process/exceptions.h"
+#include "harness/process/step_failed.h"
 
 namespace ropewalk::bench {
 namespace {
 
 constexpr int tail_value = 0xa5;
-
-/// Uniform in (-1, 1), without 0.
-template <class Data>
-void fill_values(std::byte* to, std::int64_t bytes, std::uint64_t& random) {
-  Data* values = reinterpret_cast<Data*>(to);
-  const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(Data));
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double value = static_cast<double>(next_random(random) >> 40) * 0x1p-23 - 1.0;
-    const auto rounds_to = [](double v) { return Data{static_cast<TableOf<Data>>(v)}; };
-    const double size = std::abs(double{rounds_to(value)});
-    values[i] = rounds_to(size > 0 && size < 1 ? value : std::copysign(0.75, value));
-  }
-}
 
 template <class Data>
 void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
@@ -77,15 +66,17 @@ void scatter_all(std::int32_t* positions, std::int64_t held, std::uint64_t& rand
 
 }  // namespace
 
-std::vector<std::int32_t> first_positions_of(const Workload& w, std::uint64_t& random) {
-  std::vector<std::int32_t> first(static_cast<std::size_t>(positions_held(w)));
-  if (w.cold) scatter_all(first.data(), std::ssize(first), random);
-  for (std::int64_t i = 0; i < w.batch * w.tokens && !w.cold; ++i) {
+void WorkloadMemory::place_positions(void* read, std::uint64_t& random) {
+  const Workload& w = workload_;
+  first_positions_.resize(static_cast<std::size_t>(positions_held(w)));
+  if (w.cold) scatter_all(first_positions_.data(), std::ssize(first_positions_), random);
+  for (std::int64_t i = 0; i < tokens_ && !w.cold; ++i) {
     const auto scattered = below(scattered_position_count, random);
-    first[static_cast<std::size_t>(i)] =
+    first_positions_[static_cast<std::size_t>(i)] =
         static_cast<std::int32_t>(w.scattered ? scattered : i % w.tokens);
   }
-  return first;
+  moving_ = {first_positions_.data(), read, tokens_, w.cold, w.position_dtype == Dtype::i64,
+             position_window_of(w)};
 }
 
 void fill_tables(const Workload& w, const std::vector<double>& inv_freq, std::byte* cos,
@@ -111,28 +102,8 @@ bool AlignedBytes::is_whole() {
   return whole;
 }
 
-SealedBytes::SealedBytes(std::int64_t bytes) {
-  const std::size_t mapped = static_cast<std::size_t>(bytes) + offset + harness::most_read_past;
-  void* pages = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) throw std::bad_alloc();
-  pages_ = {static_cast<std::byte*>(pages), Unmap{mapped}};
-}
-
-void SealedBytes::seal() {
-  mprotect(pages_.get(), pages_.get_deleter().bytes, PROT_READ);
-}
-
-void SealedBytes::Unmap::operator()(std::byte* pages) const {
-  munmap(pages, bytes);
-}
-
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
-    : workload_(w),
-      inv_freq_(inv_freq_of(w, false)),
-      inv_freq_f32_(inv_freq_of(w, true)),
-      asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
-      tokens_(w.batch * w.tokens),
-      buffers_(w.fused ? 1 : 2) {
+    : WorkloadMemory(w), buffers_(w.fused ? 1 : 2) {
   std::uint64_t random = seed_of_name(seed, w.name);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     bytes_[buffer_of(i)] += room_bytes(w, w.tensors[i]);
@@ -143,21 +114,13 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   }
   fill_inputs(random);
   give_inputs();
-  const std::int64_t rows = max_position_of(w) + 1;
-  const std::int64_t table_bytes = rows * (w.rotary_dim / 2) * table_element_bytes(w);
-  cos_ = SealedBytes(table_bytes);
-  sin_ = SealedBytes(table_bytes);
-  fill_tables(w, inv_freq_, cos_.data(), sin_.data());
-  fill_positions(random);
-  for (SealedBytes* const constant : {&cos_, &sin_}) constant->seal();
-}
-
-void WorkloadData::fill_positions(std::uint64_t& random) {
-  const Workload& w = workload_;
-  first_positions_ = first_positions_of(w, random);
+  const auto mapped = static_cast<std::size_t>(table_bytes(w) / 2) + table_offset;
+  for (harness::GuardedMapping* const table : {&cos_, &sin_})
+    *table = harness::GuardedMapping(mapped + harness::most_read_past);
+  fill_tables(w, inv_freq_, cos_.data() + table_offset, sin_.data() + table_offset);
+  for (harness::GuardedMapping* const table : {&cos_, &sin_}) table->make_read_only();
   positions_ = AlignedBytes(position_bytes(w, tokens_));
-  moving_ = {first_positions_.data(),        positions_.data(),    tokens_, w.cold,
-             w.position_dtype == Dtype::i64, position_window_of(w)};
+  place_positions(positions_.data(), random);
   moving_.write();
 }
 
@@ -242,9 +205,14 @@ void WorkloadData::take_change(bool taken) {
 }
 
 void WorkloadData::fill_inputs(std::uint64_t& random) {
+  const int mantissa = data_type(workload_.dtype).format.mantissa;
   for (std::size_t i = 0; i < buffers_; ++i)
     with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
-      fill_values<Data>(pristine_[i].data(), bytes_[i], random);
+      Data* const values = reinterpret_cast<Data*>(pristine_[i].data());
+      const std::int64_t count = bytes_[i] / static_cast<std::int64_t>(sizeof(Data));
+      for (std::int64_t k = 0; k < count; ++k)
+        values[k] =
+            Data{static_cast<TableOf<Data>>(harness::unit_value(next_random(random), mantissa))};
     });
 }
 
@@ -273,8 +241,8 @@ rope_operands WorkloadData::operands(bool table) const {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     o.tensor[i].out = work_[buffer_of(i)].data() + begin_of(i);
     o.tensor[i].in = is_in_place(workload_) ? o.tensor[i].out : input(i);
-    o.tensor[i].cos = table ? cos_.data() : nullptr;
-    o.tensor[i].sin = table ? sin_.data() : nullptr;
+    o.tensor[i].cos = table ? cos() : nullptr;
+    o.tensor[i].sin = table ? sin() : nullptr;
   }
   return o;
 }
@@ -311,16 +279,19 @@ void WorkloadData::add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) 
       add(b * p.in_batch_stride + token * p.in_token_stride, t.heads, elements, p.in_head_stride);
 }
 
-std::string LazyData::refusal() {
-  if (data_) return {};
+WorkloadData& LazyData::here() {
+  if (data_) return *data_;
+  const auto refuse = [](const std::string& why) {
+    throw harness::StepFailed{harness::protocol::Status::skipped, why};
+  };
   const std::int64_t needed = allocated_bytes(workload_);
-  if (const std::string why = memory_refusal(needed); !why.empty()) return why;
+  if (const std::string why = memory_refusal(needed); !why.empty()) refuse(why);
   try {
-    data_.emplace(workload_, seed_);
-  } catch (const std::bad_alloc&) {
-    return fmt::format("{} MiB of memory could not be had", needed >> 20);
+    return data_.emplace(workload_, seed_);
+  } catch (const std::exception&) {  // of the heap, or of a mapping
+    refuse(fmt::format("{} MiB of memory could not be had", needed >> 20));
   }
-  return {};
+  __builtin_unreachable();
 }
 
 }  // namespace ropewalk::bench

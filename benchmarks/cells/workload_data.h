@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "benchmarks/ceilings/ceilings.h"
-#include "benchmarks/cells/judged_rows.h"
 #include "benchmarks/cells/moving_positions.h"
+#include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/problem.h"
+#include "harness/process/guarded_mapping.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::bench {
@@ -43,27 +44,6 @@ class AlignedBytes {
   std::size_t bytes_ = 0;
 };
 
-/// Memory on a 64-byte boundary, in pages of its own, which can be made read-only. A kernel that
-/// writes there ends by a fault that names it. Throws std::bad_alloc.
-class SealedBytes {
- public:
-  SealedBytes() = default;
-  explicit SealedBytes(std::int64_t bytes);
-  std::byte* data() const { return pages_.get() + offset; }
-  void seal();
-
- private:
-  /// The offset at which malloc places large blocks.
-  static constexpr std::size_t offset = 64;
-  struct Unmap {
-    std::size_t bytes;
-    void operator()(std::byte* pages) const;
-  };
-  std::unique_ptr<std::byte, Unmap> pages_;
-};
-
-/// The positions before the first step, as MovingPositions has them.
-std::vector<std::int32_t> first_positions_of(const Workload& workload, std::uint64_t& random);
 /// Fills the tables by position, of max_position_of() + 1 rows, with cosines and sines of libm.
 void fill_tables(const Workload& workload, const std::vector<double>& inv_freq, std::byte* cos,
                  std::byte* sin);
@@ -73,7 +53,7 @@ void fill_tables(const Workload& workload, const std::vector<double>& inv_freq, 
 ///
 /// What a call is given differs from call to call, at the same addresses: its positions (moving),
 /// and once an epoch an element of the input (change).
-class WorkloadData final : public JudgedRows {
+class WorkloadData final : public WorkloadMemory {
  public:
   WorkloadData(const Workload& workload, std::uint64_t seed);
   /// In place, gives the buffers the input again; out of place, overwrites the outputs with NaN.
@@ -134,22 +114,15 @@ class WorkloadData final : public JudgedRows {
   const std::byte* output(std::size_t tensor) const {
     return work_[buffer_of(tensor)].data() + begin_of(tensor);
   }
-  /// The index of a row from the first element of its tensor. Input and output have the same
-  /// strides.
-  std::int64_t row(std::size_t tensor, std::int64_t token, std::int64_t head) const {
-    return harness::in_index(asked_, static_cast<std::uint32_t>(tensor), token / workload_.tokens,
-                             token % workload_.tokens, head);
-  }
   /// False if something was written behind an output. It says so once.
   bool outputs_are_whole() {
     const bool first = work_[0].is_whole();
     return work_[1].is_whole() && first;
   }
-  const std::byte* cos() const override { return cos_.data(); }
-  const std::byte* sin() const override { return sin_.data(); }
+  const std::byte* cos() const override { return cos_.data() + table_offset; }
+  const std::byte* sin() const override { return sin_.data() + table_offset; }
   rope_operands operands(bool table) const;
   std::vector<CeilingSpan> spans() const;
-  const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
 
  private:
   /// A head whose elements may change, in [0, batch x tokens x heads).
@@ -159,7 +132,6 @@ class WorkloadData final : public JudgedRows {
   };
   void fill_inputs(std::uint64_t& random);
   void give_inputs();
-  void fill_positions(std::uint64_t& random);
   std::int64_t byte_of(const Row& row, std::int64_t element) const;
   std::size_t buffer_of(std::size_t tensor) const { return workload_.fused ? 0 : tensor; }
   std::int64_t begin_of(std::size_t tensor) const {  // in bytes
@@ -167,18 +139,14 @@ class WorkloadData final : public JudgedRows {
   }
   void add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const;
 
-  const Workload& workload_;
-  std::vector<double> inv_freq_, inv_freq_f32_;
-  rope_problem asked_;
-  std::int64_t tokens_;  ///< of the whole batch
   std::size_t buffers_;  ///< Q and K have one each, or share one
   std::int64_t bytes_[2] = {};
-  SealedBytes cos_, sin_;
+  /// That at which malloc places large blocks.
+  static constexpr std::size_t table_offset = 64;
+  harness::GuardedMapping cos_, sin_;
   /// The input as it was made, which no kernel sees; out of place what kernels read; and where they
   /// write.
   AlignedBytes pristine_[2], inputs_[2], work_[2], positions_;
-  std::vector<std::int32_t> first_positions_;
-  MovingPositions moving_{};
   Change change_;
   std::vector<std::byte> witness_;
 };
@@ -188,9 +156,8 @@ class WorkloadData final : public JudgedRows {
 class LazyData {
  public:
   LazyData(const Workload& workload, std::uint64_t seed) : workload_(workload), seed_(seed) {}
-  /// Why the data cannot be had; empty if `here` may be called.
-  std::string refusal();
-  WorkloadData& here() { return *data_; }
+  /// Throws StepFailed, as skipped if the data cannot be had.
+  WorkloadData& here();
   void drop() { data_.reset(); }
 
  private:

@@ -1,4 +1,5 @@
 #include "benchmarks/cells/workload_data.h"
+#include "benchmarks/cells/cell.h"
 #include "benchmarks/testing/toys.h"
 
 #include <gtest/gtest.h>
@@ -215,7 +216,10 @@ TEST(LazyData, WhatNeedsMoreMemoryThanThereIsSaysSo) {
   w.tensors[0].heads = 1 << 20;
   w.tensors[0].head_dim = 1 << 16;
   LazyData data(w, 1);
-  const std::string why = data.refusal();
+  const auto failed = harness::failure_of([&] { data.here(); });
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->status, harness::protocol::Status::skipped);
+  const std::string& why = failed->text;
   EXPECT_NE(why.find(" MiB of memory, "), std::string::npos) << why;
   EXPECT_NE(why.find(" MiB are left "), std::string::npos) << why;
 }

@@ -209,8 +209,8 @@ class Group {
       announce(e.owner);
       watch.about(e.cell().kernel());
       for (auto& cell : e.cells)
-        if (const std::string wrong = cell->release(); !wrong.empty())
-          throw std::runtime_error(wrong);
+        if (const auto failed = harness::failure_of([&] { cell->release(); }))
+          throw std::runtime_error(failed->text);
       watch.check_printing("release");
       e.cells.clear();
     }

@@ -145,7 +145,7 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
        {Cheat{"lazy", apply_lazy, "is not rotated"},
         Cheat{"without_tail", apply_without_tail, "token 2"},
         Cheat{"cached", apply_cached, "is not rotated"}, Cheat{"writing", apply_writing, ""},
-        Cheat{"tiring", apply_tiring, "apply returned 2"}})
+        Cheat{"tiring", apply_tiring, "apply answered 2"}})
     for (const bool in_place : {true, false}) {
       rope_kernel bad = toy_kernel(cheat.name);
       bad.apply = cheat.apply;

@@ -28,10 +28,6 @@ constexpr const char* in_apply = "in apply";
   throw StepFailed{Status::failed, text};
 }
 
-bool is_touched(std::byte b) {
-  return b != std::byte{poison};
-}
-
 // Most bytes are as they were, and memcmp sees that faster than a loop over them.
 bool are_all(const std::vector<std::byte>& bytes, unsigned char value) {
   return bytes.empty() || (bytes.front() == std::byte{value} &&
@@ -64,25 +60,15 @@ DeviceMemory::~DeviceMemory() {
 }
 
 void DeviceMemory::allocate(Block& block, std::size_t shift) {
-  if (zone_bytes_ != 0) block.zone = zone_bytes_ + shift;
-  const std::uint64_t wanted = block.zone + block.bytes + zone_bytes_;
-  block.begin = device_.allocate(wanted);
-  if (block.begin == 0)
-    throw StepFailed{Status::skipped,
-                     fmt::format("{} needs {} bytes of device memory, and {} are free", block.name,
-                                 wanted, device_.free_bytes())};
-  if (zone_bytes_ == 0) return;
-  device_.queue_fill(block.begin, poison, block.zone);
-  device_.queue_fill(block.data() + block.bytes, poison, zone_bytes_);
+  const std::size_t before = zone_bytes_ == 0 ? 0 : zone_bytes_ + shift;
+  block.memory = DeviceBlock(device_, block.bytes, block.name, before, zone_bytes_);
 }
 
 // The last workspace stays, full of poison, until another one was used. So no two calls that follow
 // each other have the same, and what writes into one of an earlier call is found.
-void DeviceMemory::retire(const Block& workspace) {
-  if (zone_bytes_ == 0 || workspace.bytes > small_bytes || device_.is_lost())
-    return device_.release(workspace.begin);
-  if (retired_) device_.release(retired_->begin);
-  retired_ = workspace;
+void DeviceMemory::retire(Block& workspace) {
+  if (zone_bytes_ == 0 || workspace.bytes > small_bytes || device_.is_lost()) return;
+  retired_ = std::move(workspace);
   device_.queue_fill(retired_->data(), poison, retired_->bytes);
 }
 
@@ -94,9 +80,10 @@ void DeviceMemory::check_retired() {
 }
 
 void DeviceMemory::drop_workspaces() {
-  std::erase_if(blocks_, [&](const Block& block) {
-    if (block.region_bytes == 0) retire(block);
-    return block.region_bytes == 0;
+  std::erase_if(blocks_, [&](Block& block) {
+    const bool is_workspace = block.region_bytes == 0;
+    if (is_workspace) retire(block);
+    return is_workspace;
   });
 }
 
@@ -114,7 +101,7 @@ DeviceMemory::Block& DeviceMemory::place_region(const CallDescriptor& call, int 
   if (zone_bytes_ == 0) part = used_part(call, region);
   Block* block = find(region);
   if (block != nullptr && (block->first != part.first || block->bytes != part.bytes)) {
-    device_.release(block->begin);  // another problem used the region otherwise
+    // another problem used the region otherwise
     blocks_.remove_if([&](const Block& b) { return &b == block; });
     block = nullptr;
   }
@@ -295,19 +282,8 @@ void DeviceMemory::launch_graph(cuda::StreamHandle stream) {
 }
 
 void DeviceMemory::check_zones(const Block& block) {
-  if (block.zone == 0) return;
-  Bytes zone(block.zone);
-  device_.read(zone.data(), block.begin, zone.size());
-  if (!are_all(zone, poison))
-    fail(fmt::format("apply wrote outside its buffers: {} bytes before the pages of {}",
-                     std::find_if(zone.rbegin(), zone.rend(), is_touched) - zone.rbegin() + 1,
-                     block.name));
-  zone.resize(zone_bytes_);
-  device_.read(zone.data(), block.data() + block.bytes, zone.size());
-  if (!are_all(zone, poison))
-    fail(fmt::format("apply wrote outside its buffers: {} bytes behind the pages of {}",
-                     std::find_if(zone.begin(), zone.end(), is_touched) - zone.begin(),
-                     block.name));
+  if (const std::string where = block.memory.touched(); !where.empty())
+    fail(fmt::format("apply wrote outside its buffers: {} the pages of {}", where, block.name));
 }
 
 void DeviceMemory::check_unchanged(const Block& block, const Extent& extent, const Bytes& now) {
@@ -386,17 +362,13 @@ void DeviceMemory::finish() {
   const bool too_many = blocks_.size() > most;
   std::erase_if(blocks_, [&](Block& block) {
     block.is_placed = false;
-    const bool goes = too_many || block.bytes > small_bytes;
-    if (goes) device_.release(block.begin);
-    return goes;
+    return too_many || block.bytes > small_bytes;
   });
   host_.finish();
 }
 
 void DeviceMemory::release_blocks() {
   end_capture();
-  for (const Block& block : blocks_) device_.release(block.begin);
-  if (retired_) device_.release(retired_->begin);
   retired_.reset();
   blocks_.clear();
 }

@@ -18,6 +18,7 @@
 
 #include "base/random.h"
 #include "harness/device/device.h"
+#include "harness/device/device_block.h"
 #include "harness/device/kept_memory.h"
 #include "harness/process/call_memory.h"
 #include "harness/process/host_memory.h"
@@ -73,18 +74,17 @@ class DeviceMemory final : public CallMemory {
     std::string name;  ///< of the first buffer in it
     /// The part of the region that the block holds: all of it, but for exact blocks.
     std::uint64_t first = 0, bytes = 0;
-    std::size_t zone = 0;  ///< bytes of the zone before the part; the one behind has zone_bytes_
-    cuda::DeviceAddress begin = 0;  ///< of the zone before the part
+    DeviceBlock memory;
     std::vector<Extent> given;
     bool is_placed = false;
 
-    cuda::DeviceAddress data() const { return begin + zone; }
+    cuda::DeviceAddress data() const { return memory.data(); }
   };
 
   Block* find(const protocol::Region& region);
   Block& place_region(const protocol::CallDescriptor& call, int slot);
   void allocate(Block& block, std::size_t shift = 0);
-  void retire(const Block& workspace);
+  void retire(Block& workspace);
   void check_retired();
   void drop_workspaces();
   void copy_in(Block& block);

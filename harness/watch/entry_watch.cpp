@@ -118,6 +118,7 @@ void EntryWatch::end(Entry which, bool is_one_call) {
   }
   note(done, left);
   if (!broken.empty()) throw StepFailed{protocol::Status::failed, name + broken};
+  if (may_print(which)) memory_.wait_for_all(which == Entry::prepare ? "in prepare" : "in release");
 }
 
 void EntryWatch::end_state() {

@@ -2,58 +2,18 @@
 // floating-point unit and the memory of others must stay unchanged. What an entry allocates, runs
 // and prints, and what it leaves changed in the process, is noted: it makes no result wrong.
 #pragma once
-#include <exception>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "harness/process/float_state.h"
-#include "harness/process/step_failed.h"
 #include "harness/process/writable_memory.h"
 #include "harness/protocol.h"
-#include "harness/watch/callee_saved.h"
+#include "harness/watch/entries.h"
 #include "harness/watch/left_running.h"
 #include "harness/watch/output_watch.h"
 #include "harness/watch/process_state.h"
 
 namespace ropewalk::harness {
-
-enum class Entry { supports, workspace_bytes, prepare, apply, release };
-inline constexpr int entries = 5;
-const char* entry_name(Entry entry);
-
-/// Calls an entry. Throws StepFailed if it changed this thread's registers or floating-point unit.
-/// Any thread may call this.
-template <class R, class... A>
-R enter_on_thread(Entry which, R (*entry)(A...), std::type_identity_t<A>... arguments) {
-  const FloatState before = FloatState::now();
-  CalleeSaved registers{};
-  const auto check = [&] {
-    const FloatState after = FloatState::now();
-    std::string changed = changed_registers(registers);
-    if (after != before) {
-      before.restore();
-      changed += std::string(changed.empty() ? "" : "; ") +
-                 "left the floating-point environment changed: " + before.text() + " became " +
-                 after.text();
-    }
-    if (!changed.empty())
-      throw StepFailed{protocol::Status::failed, entry_name(which) + (" " + changed)};
-  };
-  try {
-    if constexpr (std::is_void_v<R>) {
-      call_watched<R, A...>(registers, entry, arguments...);
-      check();
-    } else {
-      const R answer = call_watched<R, A...>(registers, entry, arguments...);
-      check();
-      return answer;
-    }
-  } catch (...) {
-    before.restore();
-    throw;
-  }
-}
 
 class EntryWatch {
  public:

@@ -12,16 +12,14 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "harness/process/script_host.h"
 #include "harness/process/step_failed.h"
 #include "harness/process/writable_memory.h"
-#include "harness/watch/entry_watch.h"
+#include "harness/watch/entries.h"
 #include "harness/watch/shown_problem.h"
 #include "kernels/api/rope_kernel.h"
 
@@ -170,23 +168,19 @@ class RepeatedCalls {
   }
 
   std::string call_once(Caller& caller) {
-    try {
+    std::string changed;
+    const auto failed = failure_of([&] {
       const std::int32_t answer = enter_on_thread(Entry::apply, kernel_.apply, &caller.site.problem,
                                                   &caller.site.operands, caller.site.state);
-      const std::string changed = caller.site.writable.space().left_changed();
+      changed = caller.site.writable.space().left_changed();
       caller.site.writable.space().wait(caller.site.operands.stream);
-      if (!changed.empty()) return "apply " + changed;
+      if (!changed.empty()) entry_failed(Entry::apply, changed);
       if (!same_bytes(caller.site.problem, caller.shown_problem) ||
           !same_bytes(caller.site.operands, caller.shown_operands))
-        return "apply wrote into rope_problem or rope_operands";
-      return answer == ROPE_OK ? "" : "apply answered " + std::to_string(answer) + why_failed();
-    } catch (const StepFailed& failure) {
-      return failure.text;
-    } catch (const std::exception& e) {
-      return std::string("an exception left the kernel: ") + e.what();
-    } catch (...) {
-      return "an exception left the kernel";
-    }
+        entry_failed(Entry::apply, "wrote into rope_problem or rope_operands");
+      hold_answer(Entry::apply, answer);
+    });
+    return failed ? failed->text : "";
   }
 
   static std::string difference(const Caller& caller, std::uint64_t call) {

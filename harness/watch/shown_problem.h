@@ -7,7 +7,8 @@
 #include <span>
 #include <string>
 
-#include "harness/watch/entry_watch.h"
+#include "harness/protocol.h"
+#include "harness/watch/entries.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -33,23 +34,27 @@ struct Grown {
   }
 };
 
-class ShownProblem {
+/// A struct that an entry is shown, and a copy that it does not know the address of.
+template <class Struct>
+class ShownStruct {
  public:
-  ShownProblem(const rope_problem& given, protocol::Growth growth)
+  explicit ShownStruct(const Struct& given, protocol::Growth growth = protocol::as_in_header)
       : given_(given, growth), shown_(given, growth) {}
 
-  const rope_problem* shown() const { return &shown_.known; }
-  /// Call after the entry. Throws StepFailed if the entry wrote into the problem.
+  const Struct* shown() const { return &shown_.known; }
+  bool is_whole() const { return same_bytes(shown_, given_); }
+  /// Call after the entry. Throws StepFailed if the entry wrote into the struct.
   void hold(Entry which) const {
-    if (!same_bytes(shown_, given_))
-      throw StepFailed{protocol::Status::failed,
-                       std::string(entry_name(which)) + " wrote into rope_problem"};
+    if (!is_whole())
+      entry_failed(which, std::is_same_v<Struct, rope_problem> ? "wrote into rope_problem"
+                                                               : "wrote into rope_operands");
   }
 
  private:
-  const Grown<rope_problem> given_;
-  Grown<rope_problem> shown_;
+  Grown<Struct> given_;
+  Grown<Struct> shown_;
 };
+using ShownProblem = ShownStruct<rope_problem>;
 
 /// The rope_problem of prepare ends when prepare returns. Its memory is then filled with this
 /// pattern, and keeps it while the state lives.
@@ -67,9 +72,7 @@ class GoneProblem {
   void hold(Entry which) const {
     const auto bytes = std::as_bytes(std::span(&problem_, 1));
     if (filled_ && !std::ranges::all_of(bytes, [](std::byte b) { return b == gone; }))
-      throw StepFailed{
-          protocol::Status::failed,
-          std::string(entry_name(which)) + " wrote into the rope_problem that prepare was shown"};
+      entry_failed(which, "wrote into the rope_problem that prepare was shown");
   }
 
  private:

@@ -18,6 +18,7 @@
 #include "harness/protocol.h"
 #include "harness/watch/entry_watch.h"
 #include "harness/watch/heap_guard.h"
+#include "harness/watch/kernel_state.h"
 #include "harness/watch/repeated_calls.h"
 #include "harness/watch/shown_problem.h"
 #include "kernels/api/rope_kernel.h"
@@ -31,9 +32,7 @@ inline void set_phase(protocol::Control& control, protocol::Phase phase) {
 // The state between prepare and release, with the frequencies that must live as long.
 struct Prepared {
   const rope_kernel* kernel = nullptr;
-  void* state = nullptr;
-  GoneProblem problem;  // the problem that prepare was shown
-  std::optional<std::size_t> workspace_bytes;
+  KernelState state;
   GuardedMapping inv_freq;
   std::byte* frequencies_at = nullptr;
 };
@@ -138,9 +137,7 @@ class Caller {
     const std::string text = reason != nullptr ? reason : "no reason given";
     hold_supports(kernel, p, answer, text);
     if (answer == ROPE_UNSUPPORTED) throw StepFailed{protocol::Status::unsupported, text};
-    if (answer != ROPE_OK)
-      throw StepFailed{protocol::Status::failed,
-                       "supports answered " + std::to_string(answer) + why_failed()};
+    hold_answer(Entry::supports, answer);
   }
 
   // supports is pure: an equal problem must get the same answer, also with reason == NULL.
@@ -171,38 +168,8 @@ class Caller {
     live_->kernel = &kernel;
     if (kernel.prepare == nullptr) return;
     set_phase(control_, protocol::Phase::prepare);
-    // Apply gets another rope_problem. This one is overwritten and stays so, which exposes a kernel
-    // that kept its address.
-    const Grown<rope_problem> given(problem_of(call), growth_);
-    live_->problem.show(given);
     choose_heap_placement((call.problem.tokens + call.problem.rotary_dim / 2) % 2 == 0);
-    const std::int32_t answer =
-        watch_.enter(Entry::prepare, kernel.prepare, live_->problem.at(), &live_->state);
-    const bool written = live_->problem.differs_from(given);
-    live_->problem.fill();
-    memory_.wait_for_all("in prepare");
-    if (written) throw StepFailed{protocol::Status::failed, "prepare wrote into rope_problem"};
-    if (answer != ROPE_OK)
-      throw StepFailed{protocol::Status::failed,
-                       "prepare answered " + std::to_string(answer) + why_failed()};
-  }
-
-  // workspace_bytes is pure as well. Its answer at a state's first call holds for all calls.
-  std::size_t ask_workspace_bytes(const rope_kernel& kernel, const rope_problem& p) {
-    if (kernel.workspace_bytes == nullptr) return 0;
-    const ShownProblem problem(p, growth_), elsewhere(p, growth_);
-    const std::size_t answer =
-        watch_.enter(Entry::workspace_bytes, kernel.workspace_bytes, problem.shown());
-    const std::size_t again =
-        enter_on_thread(Entry::workspace_bytes, kernel.workspace_bytes, elsewhere.shown());
-    for (const ShownProblem& shown : {problem, elsewhere}) shown.hold(Entry::workspace_bytes);
-    const std::size_t first = live_->workspace_bytes.value_or(answer);
-    live_->workspace_bytes = first;
-    if (answer != first || again != first)
-      throw StepFailed{protocol::Status::failed,
-                       "workspace_bytes answered " + std::to_string(first) + " and later, for an " +
-                           "equal problem, " + std::to_string(answer != first ? answer : again)};
-    return answer;
+    live_->state.prepare(watch_, kernel, Grown<rope_problem>(problem_of(call), growth_));
   }
 
   void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
@@ -246,10 +213,11 @@ class Caller {
     const rope_operands given_operands = o;
     set_phase(control_, protocol::Phase::apply);
     memory_.begin_apply(o, makes_graph(call));
-    const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
+    const std::int32_t answer =
+        watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state.address());
     if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
-    live_->problem.hold(Entry::apply);
+    live_->state.hold(Entry::apply);
     if (workspace.overrun())
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
     if (answer != ROPE_OK) throw apply_failed(answer);
@@ -259,10 +227,7 @@ class Caller {
   Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
     control_.mapped[protocol::workspace_region] = {};
     set_phase(control_, protocol::Phase::workspace);
-    const std::size_t bytes = ask_workspace_bytes(kernel, p);
-    if (bytes > largest_workspace_bytes)
-      throw StepFailed{protocol::Status::skipped,
-                       "workspace of " + std::to_string(bytes) + " bytes is above 1 GiB"};
+    const std::size_t bytes = live_->state.workspace_bytes(watch_, kernel, p, growth_);
     return memory_.workspace(bytes, at_end);
   }
 
@@ -276,7 +241,7 @@ class Caller {
     for (std::uint32_t i = 0; i < callers; ++i) {
       use_state(calls[i].state);
       memory_.place(calls[i], i == 0 ? CallMemory::Part::all : CallMemory::Part::all_beside);
-      CallSite site{problem_of(calls[i]), {}, memory_.writable(calls[i]), live_->state};
+      CallSite site{problem_of(calls[i]), {}, memory_.writable(calls[i]), live_->state.address()};
       const Workspace& workspace = workspaces.emplace_back(
           make_workspace(kernel, site.problem, calls[i].workspace_at_end != 0));
       site.operands = memory_.operands(workspace, i);
@@ -310,13 +275,8 @@ class Caller {
     set_phase(control_, protocol::Phase::supports);
     // the problem was supported before, and still is
     hold_supports(kernel, problem_of(call), ROPE_OK, {});
-    if (live_->kernel != nullptr && live_->kernel->prepare != nullptr &&
-        live_->kernel->release != nullptr) {
-      set_phase(control_, protocol::Phase::release);
-      watch_.enter(Entry::release, live_->kernel->release, live_->state);
-      live_->problem.hold(Entry::release);
-      memory_.wait_for_all("in release");
-    }
+    set_phase(control_, protocol::Phase::release);
+    live_->state.release(watch_);
     *live_ = {};
     const bool last_of_all = std::none_of(std::begin(states_), std::end(states_),
                                           [](const Prepared& s) { return s.kernel != nullptr; });

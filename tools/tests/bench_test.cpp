@@ -42,12 +42,12 @@ const std::map<std::string, std::string> bad_kernels = {
     {"bad_3_release", "release left the floating-point environment changed"},
     {"bad_4_cache", "while timed: pair"},
     {"bad_4_less", "while timed: pair"},
-    {"bad_4_operands", "apply wrote into its rope_operands while timed"},
+    {"bad_4_operands", "apply wrote into rope_operands while timed"},
     {"bad_4_output", "apply wrote past the end of an output while timed"},
-    {"bad_4_problem", "apply wrote into its rope_problem while timed"},
+    {"bad_4_problem", "apply wrote into rope_problem while timed"},
     {"bad_4_throws", "left the kernel: first\\nsecond\\x1b[2J"},
     {"bad_4_turns", "while timed: pair"},
-    {"bad_4_workspace", "apply wrote past the end of its workspace while timed"},
+    {"bad_4_workspace", "apply wrote outside its workspace while timed"},
 };
 
 // One run has all of them, so that each is named and takes nothing from the others.

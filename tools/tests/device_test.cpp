@@ -133,7 +133,7 @@ TEST(Device, WhatDoesNotFitIsSkippedCaseByCase) {
   const Result r = on_standin("--kernel control_device_table --property far_strides");
   EXPECT_EQ(r.code, 3) << r.out;
   EXPECT_TRUE(contains(on_one_line(r.out), "far_strides: only 1 of 14 cases ran: ")) << r.out;
-  EXPECT_TRUE(contains(on_one_line(r.out), "bytes of device memory, and ")) << r.out;
+  EXPECT_TRUE(contains(on_one_line(r.out), "MiB of device memory, and ")) << r.out;
 }
 
 TEST(Device, ThatVanishesBetweenCallsIsACrash) {

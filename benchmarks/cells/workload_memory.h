@@ -1,0 +1,72 @@
+// What is common to the buffers of a workload, wherever they lie: what is asked, its positions, and
+// the rows that the recheck reads.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "benchmarks/cells/moving_positions.h"
+#include "benchmarks/workloads/workload_layout.h"
+#include "benchmarks/workloads/workloads.h"
+#include "harness/cases/problem.h"
+
+namespace ropewalk::bench {
+
+class WorkloadMemory {
+ public:
+  /// The workload outlives it.
+  explicit WorkloadMemory(const Workload& workload)
+      : workload_(workload),
+        inv_freq_(inv_freq_of(workload, false)),
+        inv_freq_f32_(inv_freq_of(workload, true)),
+        asked_(make_problem(workload, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
+        tokens_(workload.batch * workload.tokens) {}
+  virtual ~WorkloadMemory() = default;
+  WorkloadMemory(const WorkloadMemory&) = delete;
+  WorkloadMemory& operator=(const WorkloadMemory&) = delete;
+
+  const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
+  /// The index of a row from the first element of its tensor. Input and output have the same
+  /// strides.
+  std::int64_t row(std::size_t tensor, std::int64_t token, std::int64_t head) const {
+    return harness::in_index(asked_, static_cast<std::uint32_t>(tensor), token / workload_.tokens,
+                             token % workload_.tokens, head);
+  }
+
+  /// The positions of the last call. [batch x tokens]
+  virtual std::vector<std::int32_t> last_positions() const = 0;
+  /// The elements of a head, as the first call was given them and as the last call left them. The
+  /// token is one of the whole batch. What an earlier call gave may be gone.
+  virtual const std::byte* given(std::size_t tensor, std::int64_t token,
+                                 std::int64_t head) const = 0;
+  virtual const std::byte* left(std::size_t tensor, std::int64_t token,
+                                std::int64_t head) const = 0;
+  /// The tables by position, in the memory of the host.
+  virtual const std::byte* cos() const = 0;
+  virtual const std::byte* sin() const = 0;
+
+  /// The element of the input that changed last.
+  struct Changed {
+    std::size_t tensor = 0;
+    std::int64_t token = 0, head = 0;  ///< the token of the whole batch
+    std::int64_t element = 0;          ///< counted from the head's first
+  };
+  virtual const Changed& last_change() const = 0;
+  /// The window of that element, in place: as the call after the change found it, and as it is now.
+  /// NULL where no element changes between calls.
+  virtual const std::byte* witness() const { return nullptr; }
+  virtual const std::byte* changed_window() const { return nullptr; }
+
+ protected:
+  /// Draws the positions, which calls read at `read`. NULL: the address is set before each call.
+  void place_positions(void* read, std::uint64_t& random);
+
+  const Workload& workload_;
+  std::vector<double> inv_freq_, inv_freq_f32_;
+  rope_problem asked_;
+  std::int64_t tokens_;  ///< of the whole batch
+  std::vector<std::int32_t> first_positions_;
+  MovingPositions moving_{};
+};
+
+}  // namespace ropewalk::bench

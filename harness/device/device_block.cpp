@@ -1,0 +1,72 @@
+#include "harness/device/device_block.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "harness/process/step_failed.h"
+
+namespace ropewalk::harness {
+namespace {
+
+constexpr unsigned char poison = 0xff;
+
+bool is_touched(unsigned char byte) {
+  return byte != poison;
+}
+
+}  // namespace
+
+DeviceBlock::DeviceBlock(Device& device, std::size_t bytes, const std::string& name,
+                         std::size_t before, std::size_t behind)
+    : device_(&device), before_(before), bytes_(bytes), behind_(behind) {
+  const std::size_t all = before + bytes + behind;
+  begin_ = device.allocate(all);
+  if (begin_ == 0) {
+    const int shift = all >> 20 == 0 ? 0 : 20;
+    throw StepFailed{
+        protocol::Status::skipped,
+        fmt::format("{} needs {} {} of device memory, and {} are free", name, all >> shift,
+                    shift == 0 ? "bytes" : "MiB", device.free_bytes() >> shift)};
+  }
+  if (before > 0) device.queue_fill(begin_, poison, before);
+  if (behind > 0) device.queue_fill(data() + bytes, poison, behind);
+}
+
+DeviceBlock::~DeviceBlock() {
+  if (begin_ != 0) device_->release(begin_);
+}
+
+DeviceBlock& DeviceBlock::operator=(DeviceBlock&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(begin_, other.begin_);
+  std::swap(before_, other.before_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(behind_, other.behind_);
+  return *this;
+}
+
+void* DeviceBlock::pointer() const {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
+  return begin_ == 0 ? nullptr : reinterpret_cast<void*>(data());
+}
+
+std::string DeviceBlock::touched() const {
+  if (begin_ == 0) return {};
+  std::vector<unsigned char> zone(before_);
+  device_->read(zone.data(), begin_, before_);
+  if (const auto last = std::find_if(zone.rbegin(), zone.rend(), is_touched); last != zone.rend()) {
+    device_->fill(begin_, poison, before_);
+    return fmt::format("{} bytes before", last - zone.rbegin() + 1);
+  }
+  zone.resize(behind_);
+  device_->read(zone.data(), data() + bytes_, behind_);
+  const auto first = std::find_if(zone.begin(), zone.end(), is_touched);
+  if (first == zone.end()) return {};
+  device_->fill(data() + bytes_, poison, behind_);
+  return fmt::format("{} bytes behind", first - zone.begin());
+}
+
+}  // namespace ropewalk::harness
