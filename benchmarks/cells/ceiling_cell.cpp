@@ -28,7 +28,7 @@ class CeilingCell final : public HostCell {
  private:
   void prepare() override {
     const auto loops = is_in_place(workload_) ? update_loops() : copy_loops();
-    spans_ = lazy_.here().spans();
+    spans_ = lazy_.make().spans();
     for (const CeilingLoop& loop : loops)
       if (loop.name == wanted_) {
         pass_ = loop.pass;

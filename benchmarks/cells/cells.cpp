@@ -167,7 +167,7 @@ class KernelCell final : public HostCell {
   }
 
   void prepare() override {
-    WorkloadData& data = lazy_.here();
+    WorkloadData& data = lazy_.make();
     rope_operands operands = data.operands(plan_.table);
     const auto take_workspace = [&](std::int64_t bytes) {
       const bool is_there = failure_of([&] { workspace_ = AlignedBytes(bytes); }) == std::nullopt;

@@ -279,7 +279,7 @@ void WorkloadData::add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) 
       add(b * p.in_batch_stride + token * p.in_token_stride, t.heads, elements, p.in_head_stride);
 }
 
-WorkloadData& LazyData::here() {
+WorkloadData& LazyData::make() {
   if (data_) return *data_;
   const auto refuse = [](const std::string& why) {
     throw harness::StepFailed{harness::protocol::Status::skipped, why};

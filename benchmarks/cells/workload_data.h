@@ -157,7 +157,8 @@ class LazyData {
  public:
   LazyData(const Workload& workload, std::uint64_t seed) : workload_(workload), seed_(seed) {}
   /// Throws StepFailed, as skipped if the data cannot be had.
-  WorkloadData& here();
+  WorkloadData& make();
+  WorkloadData& here() { return *data_; }  ///< once it is made
   void drop() { data_.reset(); }
 
  private:

@@ -216,7 +216,7 @@ TEST(LazyData, WhatNeedsMoreMemoryThanThereIsSaysSo) {
   w.tensors[0].heads = 1 << 20;
   w.tensors[0].head_dim = 1 << 16;
   LazyData data(w, 1);
-  const auto failed = harness::failure_of([&] { data.here(); });
+  const auto failed = harness::failure_of([&] { data.make(); });
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->status, harness::protocol::Status::skipped);
   const std::string& why = failed->text;
