@@ -206,9 +206,9 @@ namespace {
 
 const RegisteredKernel given_table{vector_table_kernel(
     "avx2", "256-bit vectors, angles from a table", "avx2,fma,f16c", rotate_by_table)};
-const RegisteredKernel own_angles{
-    vector_phase_kernel("avx2_phase", "256-bit vectors, own angles by a 32-bit integer phase",
-                        "avx2,fma,f16c", rotate_by_phase)};
+const RegisteredKernel own_angles{vector_phase_kernel(
+    "avx2_phase", "256-bit vectors, computes its angles from a 32-bit integer phase",
+    "avx2,fma,f16c", rotate_by_phase)};
 
 }  // namespace
 }  // namespace ropewalk

@@ -229,9 +229,9 @@ const RegisteredKernel converted{[] {
   };
   return k;
 }()};
-const RegisteredKernel own_angles{
-    vector_phase_kernel("avx512_phase", "512-bit vectors, own angles by a 32-bit integer phase",
-                        "avx512f,avx512bw,avx512vl", rotate_by_phase)};
+const RegisteredKernel own_angles{vector_phase_kernel(
+    "avx512_phase", "512-bit vectors, computes its angles from a 32-bit integer phase",
+    "avx512f,avx512bw,avx512vl", rotate_by_phase)};
 
 }  // namespace
 }  // namespace ropewalk

@@ -324,8 +324,8 @@ KernelInfo described(const char* name, const char* summary) {
 
 const RegisteredKernel cuda{
     described<Cuda>("cuda", "16-byte accesses, cos and sin kept over several heads")};
-const RegisteredKernel phase{
-    described<CudaPhase>("cuda_phase", "the same, with own angles by a 64-bit integer phase")};
+const RegisteredKernel phase{described<CudaPhase>(
+    "cuda_phase", "the same; computes its angles from a 64-bit integer phase")};
 const RegisteredKernel naive{
     described<CudaNaive>("cuda_naive", "a pair a thread, as most projects ship it")};
 

@@ -35,7 +35,7 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
 
 const RegisteredKernel registered{{
     .name = "phase",
-    .summary = "own angles by a 64-bit integer phase",
+    .summary = "computes its angles from a 64-bit integer phase",
     .source = "this project",
     .angle_contract = ROPE_CONTRACT_EXACT,
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,

@@ -185,7 +185,7 @@ def case_of(path, config):
     _require(parts and (model or len(known) == len(parts)), "identify finds no rotation in it: give --config")
     first = parts[0]
     given = positions_of(dump, first)
-    _require(given is None or given.ndim == 2, "positions of several axes are no case")
+    _require(given is None or given.ndim == 2, "positions with several axes are not supported")
     positions, _ = assumed(dump, first)
     pairing = model["pairing"] if model else first.pairing
     freq = np.array(model["inv_freq"]) if model else first.freq

@@ -48,7 +48,7 @@ def read(path, raw=False):
         metadata = header.pop("__metadata__", {})
         tensors, dtypes, ends = {}, {}, []
         for name, entry in header.items():
-            _require(isinstance(entry, dict), f"{name} is described by no object")
+            _require(isinstance(entry, dict), f"{name} has a header entry that is not an object")
             tensors[name], dtypes[name] = tensor(file, name, entry, length + 8, size, raw)
             ends.append((*entry["data_offsets"], name))
     ends.sort()

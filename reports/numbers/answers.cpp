@@ -172,8 +172,8 @@ AnswerWords answer_words(const KernelAnswer& answer) {
   words.error = error_text(answer);
   if (!answer.clause.empty())
     words.beside +=
-        fmt::format("{}{}; the first that keeps the whole contract: {}",
-                    words.beside.empty() ? "" : "; ", answer.clause, whole_name(answer));
+        fmt::format("{}{}; fastest without exceptions: {}", words.beside.empty() ? "" : "; ",
+                    answer.clause, whole_name(answer));
   return words;
 }
 

@@ -316,11 +316,12 @@ std::string why_open(const Claim& claim, const ClaimGroup& group) {
   const auto launches = std::ssize(claim.launch_ratios);
   const double margin = 100 * group.margin;
   if (launches < least_launches)
-    return fmt::format("{} launches of at least {}", launches, least_launches);
+    return fmt::format("{} of at least {} launches", launches, least_launches);
   if (!std::isfinite(claim.interval.high)) return "too few rounds";
   if (!std::isfinite(margin)) return "no null twin";
   if (claim.is_at_margin)
-    return fmt::format("lies at the margin of {}: more time decides nothing", percent_text(margin));
+    return fmt::format("the difference is about {}, the margin: more time will not decide it",
+                       percent_text(margin));
   const auto [least, most] =
       std::minmax_element(claim.launch_ratios.begin(), claim.launch_ratios.end());
   if (claim.interval.launches_differ)

@@ -115,7 +115,7 @@ TEST(Claims, OfFewerThanThreeLaunchesSayNothing) {
   const Claims claims = claims_of(two);
   const Claim& claim = claim_on(claims, "other");
   EXPECT_EQ(claim.outcome, Outcome::unresolved);
-  EXPECT_EQ(why_open(claim, claims.groups[0]), "2 launches of at least 3");
+  EXPECT_EQ(why_open(claim, claims.groups[0]), "2 of at least 3 launches");
   const auto three = make_run(random, 100, 2, {1, 1, 1});
   EXPECT_EQ(claim_on(claims_of(three), "other").outcome, Outcome::slower);
 }
@@ -157,7 +157,7 @@ TEST(Claims, OneThatLiesAtTheMarginHoldsNoGroupOpen) {
   const Claims claims = claims_of(rows);
   const Claim& claim = claim_on(claims, "other");
   ASSERT_EQ(claim.outcome, Outcome::unresolved);
-  EXPECT_TRUE(why_open(claim, claims.groups[0]).starts_with("lies at the margin of 1"));
+  EXPECT_TRUE(why_open(claim, claims.groups[0]).starts_with("the difference is about 1"));
   EXPECT_FALSE(is_open(claims.groups[0]));
 }
 

@@ -18,9 +18,8 @@ const std::string device = "cuda: NVIDIA H100 80GB HBM3";
 const std::string in_bf16 = "declared 16 u of bf16 = 6.2 %, derived 5 u";
 const std::string in_f32 = "declared 16 u of f32 = 9.5e-07, derived 5 u";
 const std::string note =
-    "1 of 4 verified kernels was judged by the host launcher: its verdict says nothing about a "
-    "GPU. 1 of 4 verified kernels is held to an error that it declares, larger than its data type "
-    "needs";
+    "1 of 4 verified kernels was checked by the host launcher, not on a GPU. 1 of 4 verified "
+    "kernels was checked against an error bound that it declares, larger than its data type needs";
 
 VerdictRow verdict_on(const std::string& kernel, const std::string& judged_on,
                       const std::string& dtype = "f32", const std::string& declared = "") {
@@ -175,7 +174,7 @@ TEST(WordsBeside, ACertificateSaysThemAndDoesNotJoinAnother) {
     EXPECT_FALSE(contains(certificate_text({row}), word)) << word;
   row.judged_on = "host launcher";
   EXPECT_TRUE(contains(certificate_text({row}),
-                       "| judged on | host launcher: this says nothing about a GPU |"));
+                       "| judged on | host launcher, not a GPU |"));
   EXPECT_EQ(difference(row, sample_certificate()), "judged_on: host launcher, not ");
   row.judged_on = device;
   EXPECT_TRUE(contains(certificate_text({row}), "| judged on | " + device + " |"));

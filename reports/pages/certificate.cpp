@@ -96,8 +96,7 @@ std::string page_of(const CertificateRow& c) {
        fmt::format("{}; at position {}, pair {}", size(c.vector_error, c.vector_bound, false),
                    c.vector_position, c.vector_pair));
   if (const std::string words = words_beside(c.judged_on); !words.empty())
-    line("judged on",
-         words == by_host_launcher ? words + ": this says nothing about a GPU" : words);
+    line("judged on", words == by_host_launcher ? words + ", not a GPU" : words);
   if (!c.declared.empty()) line("declared error", c.declared);
   line("contract, data",
        fmt::format("{}, {}, rotary_dim {}, rope_theta {}, seed {}", c.angle_contract, c.dtype,

@@ -144,12 +144,11 @@ std::string notes_on_verified(const Summary& summary) {
         fmt::format("{}{} of {} verified kernel{} {}", out.empty() ? "" : ". ", count_text(count),
                     count_text(all), all == 1 ? "" : "s", count == 1 ? one : several);
   };
-  add(summary.verified_by_host_launcher,
-      "was judged by the host launcher: its verdict says nothing about a GPU",
-      "were judged by the host launcher: their verdicts say nothing about a GPU");
+  add(summary.verified_by_host_launcher, "was checked by the host launcher, not on a GPU",
+      "were checked by the host launcher, not on a GPU");
   add(summary.verified_as_declared,
-      "is held to an error that it declares, larger than its data type needs",
-      "are held to errors that they declare, larger than their data types need");
+      "was checked against an error bound that it declares, larger than its data type needs",
+      "were checked against error bounds that they declare, larger than their data types need");
   return out;
 }
 

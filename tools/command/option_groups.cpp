@@ -288,12 +288,13 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
       ->type_name("forward|transpose|both")
       ->check(CLI::IsMember({"forward", "transpose", "both"}));
   CLI::Option* budget =
-      verb.add_option("--budget", options.budget_s,
-                      "the time of the bench from start to end, with verification and ceilings "
-                      "(default: 30 for --shape, 20 in smoke, 60 in that of run, 300 in standard, "
-                      "1800 in full, but three "
-                      "launches at least). It ends sooner once all claims are settled. In run it "
-                      "starts after verify")
+      verb.add_option(
+              "--budget", options.budget_s,
+              "the time of the bench from start to end, with verification and ceilings "
+              "(default: 30 for --shape, 20 in smoke, 60 in run with smoke, 300 in standard, "
+              "1800 in full, but three "
+              "launches at least). It ends sooner once all claims are settled. In run it "
+              "starts after verify")
           ->type_name("SECONDS")
           ->check(CLI::Range(1.0, 1e6, "1 to 1000000"));
   verb.add_option_function<double>(

@@ -18,13 +18,12 @@ using namespace properties;
 namespace {
 
 constexpr const char* exit_codes =
-    "Exit codes: 0 everything held, and something ran; 1 a claim failed or compared nothing, the "
-    "ledger differs, a mutant survives, a speed is IMPLAUSIBLE, or a kernel became slower; 2 usage "
-    "or bad input, a plugin that cannot be loaded included; 3 nothing could be run or compared, a "
-    "kernel's process was ended from outside twice, the timing is INVALID, a --budget is too "
-    "small, "
-    "or compare cannot tell; 141 the reader of standard output left, --out has the rows up to "
-    "then.";
+    "Exit codes: 0 every check passed, and at least one ran; 1 a claim failed or compared nothing, "
+    "the ledger differs, a mutant survives, a speed is IMPLAUSIBLE, a kernel became slower, what "
+    "diff or config compares differs, or identify cannot explain a tensor; 2 usage or bad input, a "
+    "plugin that cannot be loaded included; 3 nothing could be run or compared, a kernel's process "
+    "was killed from outside twice, the timing is INVALID, a --budget is too small, or compare "
+    "cannot tell; 141 standard output was closed early; --out has the rows written so far.";
 constexpr const char* all_help = "print each failure as a block, also those of one cause";
 constexpr const char* quiet_help = "print only failures and the summary";
 constexpr const char* beside_targets = "; plain, avx2 and avx512 are timed with them";
@@ -264,7 +263,7 @@ void finish(VerifyOptions& o, const CLI::App& verb, const Typed& typed) {
 
 void finish(MergeOptions& o, const CLI::App&, const Typed&) {
   if (!o.missing.empty()) return;
-  if (o.files.empty()) throw CLI::ValidationError("files", "give them, or --missing DIR");
+  if (o.files.empty()) throw CLI::ValidationError("FILE", "give results files, or --missing DIR");
   if (o.out.empty()) throw CLI::ValidationError("--out", "is needed");
 }
 
@@ -325,7 +324,7 @@ void add_verbs(CLI::App& app, const Typed& typed, Parsed& parsed, std::index_seq
 
 std::string suggestion_for(const std::string& word, const std::vector<std::string>& known) {
   const std::string nearest = nearest_to(word, known);
-  return nearest.empty() ? "" : "; " + word + ": did you mean " + nearest + "?";
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
 // Suggests the option that the user probably meant by the first unknown one.

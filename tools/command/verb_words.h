@@ -22,7 +22,7 @@ inline constexpr VerbWords verb_words[] = {
      "  ropewalk verify --exhaustive --kernel phase --out certificate\n"
      "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1\n"
      "  mpirun -n 4 ropewalk verify --exhaustive --kernel phase --shard auto/4 --out parts"},
-    {"bench", every_day, "verify kernels and time those that hold, in paired rounds",
+    {"bench", every_day, "verify kernels and time those that pass, in paired rounds",
      "  ropewalk bench ./my_kernel.so\n  ropewalk bench --profile smoke\n  ropewalk bench "
      "--workload 'llama*' --baseline avx2\n"
      "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
@@ -43,18 +43,20 @@ inline constexpr VerbWords verb_words[] = {
      "  ropewalk compare out/results.jsonl\n"
      "  ropewalk compare before/results.jsonl after/results.jsonl\n"
      "  ropewalk compare before.jsonl after.jsonl --max-regression 10 --markdown comment.md"},
-    {"config", helpers, "what a model's config.json comes to, and how two differ",
+    {"config", helpers,
+     "the shape and frequencies that a model's config.json describes, and how two differ",
      "  ropewalk config Meta-Llama-3-8B/config.json --pairs\n"
      "  ropewalk config old/config.json new/config.json\n"
      "  ropewalk config config.json --inv-freq inv_freq.txt"},
-    {"identify", helpers, "what rotation leads from x to y, in tensors from anywhere",
+    {"identify", helpers, "which rotation turned x into y? Reads tensors from any framework",
      "  ropewalk identify dump.safetensors\n"
      "  ropewalk identify dump.safetensors --config config.json"},
-    {"diff", helpers, "do two kernels rotate alike, bit for bit, and where do they part?",
+    {"diff", helpers, "compare two kernels bit for bit, and show where they first differ",
      "  ropewalk diff plain avx512\n  ropewalk diff ./old.so::mine ./new.so::mine --max-ulp 1\n"
      "  ropewalk diff trainer.py::rope server.py::rope --config config.json --svg apart.svg\n"
      "  ropewalk diff trainer.safetensors server.safetensors"},
-    {"vectors", helpers, "write the questions that kernels are asked, for other hardware to answer",
+    {"vectors", helpers,
+     "write test inputs to run on other hardware; verify then checks the outputs",
      "  ropewalk vectors -o questions.safetensors\n"
      "  ropewalk verify answers.safetensors"},
     {"list", helpers, "kernels, properties and workloads, and what each kernel offers",

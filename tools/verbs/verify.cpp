@@ -179,12 +179,12 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
   if (known > 0) all += fmt::format(", {} failures are known", known);
   if (set_aside > 0) all += fmt::format(", {} unsupported or skipped", set_aside);
   if (worst != nullptr)
-    all += fmt::format("; worst margin that holds {:.3f} ({}, {})", worst->margin, worst->kernel,
+    all += fmt::format("; largest passing margin {:.3f} ({}, {})", worst->margin, worst->kernel,
                        worst->property);
   std::vector<std::string> lines{all};
   if (by_host > 0)
-    lines.push_back(fmt::format(
-        "{} of these claims hold by the host launcher: they say nothing about a GPU", by_host));
+    lines.push_back(
+        fmt::format("{} of these claims were checked by the host launcher, not on a GPU", by_host));
   if (as_declared > 0)
     lines.push_back(
         fmt::format("{} of these claims hold to an error that the kernel declares, larger than its "
@@ -253,12 +253,11 @@ int run(const VerifyOptions& options) {
     if (options.provided.size() > 1 || !options.kernels.empty() || options.chooses() ||
         !options.ledger.empty() || !options.write_ledger.empty() || options.fail_fast)
       throw UsageError(options.provided.front() +
-                       " has a screen of its own: verify it alone, without shapes, a ledger and "
-                       "--fail-fast");
+                       " cannot be combined with other targets, shapes, a ledger or --fail-fast");
     const std::string& target = options.provided.front();
     if (target.ends_with(".safetensors") && (!options.properties.empty() || options.json ||
                                              !options.dtype.empty() || !options.out.empty()))
-      throw UsageError(target + " is judged as it was asked: --python alone goes with it");
+      throw UsageError(target + ": an answers file takes no other option than --python");
     return target.ends_with(".safetensors") ? verify_answers(target) : verify_provided(options);
   }
   if (options.exhaustive) return run_exhaustive(options);

@@ -54,7 +54,7 @@ def in_layout(dump, layout, model):
     report.parts = parts
     for part in sorted(parts, key=lambda p: -p.x.shape[2]):
         if not (np.abs(part.x) > 0).any():
-            report.say(part.name, "is zero or not finite: nothing can be told", False)
+            report.say(part.name, "is zero or not finite: nothing can be determined from it", False)
             continue
         others = [p for p in parts if p is not part and bool(p.other) == bool(part.other)]
         helpers = [p for p in others if p.x.shape[-1] == part.x.shape[-1]]
@@ -68,7 +68,7 @@ def explain(report, dump, part, helpers, model, like):
     report.say(part.name, f"{part.x.shape[2]} heads of {part.x.shape[3]}, {part.dtype}, "
                f"{part.x.shape[0]} x {part.x.shape[1]} tokens")
     if heads < 3 and like is None:
-        report.say("pairing", f"cannot be told from {heads} heads: give three", False)
+        report.say("pairing", f"cannot be determined from {heads} heads: at least 3 are needed", False)
         return
     if not np.isfinite(part.y).all():
         b, t, h, e = np.argwhere(~np.isfinite(part.y))[0]
@@ -181,7 +181,7 @@ def frequencies(report, dump, part, rows, p, model, tolerance, positions=None):
         made = estimate(part.r.reshape(-1, n), positions.ravel(), tolerance)
     if made is None:
         if wanted is None:
-            report.say("inv_freq", "cannot be told: no two tokens are one position apart", False)
+            report.say("inv_freq", "cannot be determined: no two tokens are one position apart", False)
             return None
         made = wanted, 1
     found, lag = made
