@@ -173,8 +173,7 @@ TEST(WordsBeside, ACertificateSaysThemAndDoesNotJoinAnother) {
   for (const char* word : {"judged on", "declared"})
     EXPECT_FALSE(contains(certificate_text({row}), word)) << word;
   row.judged_on = "host launcher";
-  EXPECT_TRUE(contains(certificate_text({row}),
-                       "| judged on | host launcher, not a GPU |"));
+  EXPECT_TRUE(contains(certificate_text({row}), "| judged on | host launcher, not a GPU |"));
   EXPECT_EQ(difference(row, sample_certificate()), "judged_on: host launcher, not ");
   row.judged_on = device;
   EXPECT_TRUE(contains(certificate_text({row}), "| judged on | " + device + " |"));
