@@ -103,8 +103,9 @@ class WorkloadData final : public WorkloadMemory {
     return output(tensor) + row(tensor, token, head) * element_bytes(workload_);
   }
 
-  /// Of all bytes that a call may write, and those between them.
-  std::size_t outputs_fingerprint() const;
+  /// Of the bytes that a call may write, and those between them; of large outputs, of both ends and
+  /// pieces drawn by `random`, as a look at all would end long after it began.
+  std::size_t outputs_fingerprint(std::uint64_t random) const;
 
   /// The first element of a tensor.
   const std::byte* input(std::size_t tensor) const {

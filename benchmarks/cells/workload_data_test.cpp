@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <set>
 #include <vector>
 
 namespace ropewalk::bench {
@@ -209,6 +211,49 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
       }
       EXPECT_GT(tokens_seen.size(), 5U);
     }
+}
+
+TEST(WorkloadData, InputsAreFullMantissasBetweenAHalfAndOne) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) {
+    Workload w = latent();
+    w.dtype = dtype;
+    const WorkloadData data(w, 7);
+    std::set<double> seen;
+    for (std::int64_t i = 0; i < 60; ++i) {
+      const double value = harness::load(data.input(0), dtype, i);
+      EXPECT_GE(std::abs(value), 0.5);
+      EXPECT_LT(std::abs(value), 1);
+      seen.insert(value);
+    }
+    EXPECT_GT(seen.size(), 40U);
+    EXPECT_LT(*seen.begin(), 0) << "of both signs";
+    EXPECT_GT(*seen.rbegin(), 0);
+  }
+}
+
+TEST(WorkloadData, OfLargeOutputsTheEndsAndPiecesByChanceAreLookedAt) {
+  Workload w = latent();
+  w.tokens = 1 << 16;
+  WorkloadData data(w, 7);
+  data.refill();
+  auto* const q = static_cast<std::byte*>(data.operands(false).tensor[0].out);
+  const std::int64_t bytes = w.batch * w.tokens * 3 * 10 * 4;
+  const auto sees = [&](std::int64_t at, std::uint64_t pieces) {
+    const std::size_t before = data.outputs_fingerprint(pieces);
+    q[at] ^= std::byte{1};
+    const bool seen = data.outputs_fingerprint(pieces) != before;
+    q[at] ^= std::byte{1};
+    EXPECT_EQ(data.outputs_fingerprint(pieces), before);
+    return seen;
+  };
+  int inside = 0;
+  for (std::uint64_t pieces = 1; pieces <= 100; ++pieces) {
+    EXPECT_TRUE(sees(0, pieces));
+    EXPECT_TRUE(sees(bytes - 1, pieces));
+    inside += sees(bytes / 2, pieces);
+  }
+  EXPECT_GT(inside, 0);
+  EXPECT_LT(inside, 100) << "else all are looked at";
 }
 
 TEST(LazyData, WhatNeedsMoreMemoryThanThereIsSaysSo) {

@@ -22,21 +22,22 @@ void note_start(Contestant& e, std::int64_t calls, double times) {
 
 }  // namespace
 
-bool ContestantCalls::get_ready(Contestant& e) {
+bool ContestantCalls::get_ready(Contestant& e, bool refill) {
   announce(e);
   bool are_ready = true;  // in turn, each on its thread: only apply has to be thread-safe
   for (int one = 0; one < crew_.size() && are_ready; ++one)
     are_ready = together(e, [&](Cell& cell, int member) {
-                  if (member == one) cell.ready();
+                  if (member == one) cell.ready(refill);
                 }).has_value();
   watch_.check_printing("prepare");
   return are_ready;
 }
 
 Contestant* ContestantCalls::settle_all(std::vector<Contestant>& contestants, double epoch_s,
-                                        bool is_first, double patience_s) {
+                                        bool is_first, double patience_s, bool each_refills) {
   for (Contestant& e : contestants)
-    if (!get_ready(e) || !(is_first ? settle(e, epoch_s, warm_epochs) : warm_up(e, epoch_s)))
+    if (!get_ready(e, each_refills || &e == contestants.data()) ||
+        !(is_first ? settle(e, epoch_s, warm_epochs) : warm_up(e, epoch_s)))
       return &e;
   if (!is_first) return nullptr;
   double least_s = contestants.front().call_s;

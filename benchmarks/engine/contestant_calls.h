@@ -19,9 +19,10 @@ class ContestantCalls {
 
   /// Prepares all, and has each make calls: at first until it has settled, which gives its call_s;
   /// later for an epoch. One that seems slow gets a twentieth of `patience_s` more to settle,
-  /// within limits. Returns NULL if all went well, else the contestant that has a refusal now.
+  /// within limits. Unless each refills the buffers, the first alone does. Returns NULL if all went
+  /// well, else the contestant that has a refusal now.
   Contestant* settle_all(std::vector<Contestant>& contestants, double epoch_s, bool is_first,
-                         double patience_s);
+                         double patience_s, bool each_refills);
 
  protected:
   void announce(const Contestant& e) const {
@@ -61,7 +62,7 @@ class ContestantCalls {
   ProcessWatch& watch_;
 
  private:
-  bool get_ready(Contestant& e);
+  bool get_ready(Contestant& e, bool refill);
   bool warm_up(Contestant& e, double epoch_s);
   bool settle(Contestant& e, double epoch_s, double epochs);
   bool settle_by_own_clock(Contestant& e, double epoch_s, const Cell::Calls& own);

@@ -27,8 +27,8 @@ using Seconds = std::chrono::duration<double>;
 
 // In epochs of at least this many calls, one more call is made first, untimed.
 constexpr std::int64_t warm_up_from = 8;
-constexpr std::size_t judged_one_in = 8, fewest_judged = 4;
-constexpr std::uint64_t large_fresh_one_in = 4;
+constexpr std::size_t judged_one_in = 16, fewest_judged = 4, fewest_judged_later = 2;
+constexpr std::uint64_t large_fresh_one_in = 4, judged_fresh_one_in = 2;
 // Fewer rounds of each launch give no interval.
 constexpr std::size_t fewest_rounds = 6;
 constexpr double worth_a_trial_s = 0.25;  // of a placement; the trial takes a tenth of a second
@@ -61,7 +61,9 @@ class GroupRounds : ContestantCalls {
   Contestant* run(Oracle& oracle) {
     const double time_s =
         until_ ? Seconds(*until_ - Clock::now()).count() : std::numeric_limits<double>::infinity();
-    if (Contestant* refused = settle_all(contestants_, epoch_s_, is_first_, time_s)) return refused;
+    if (Contestant* refused =
+            settle_all(contestants_, epoch_s_, is_first_, time_s, memory_.refreshes_always()))
+      return refused;
     memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
     if (Contestant* refused = choose_epoch()) return refused;
@@ -99,6 +101,7 @@ class GroupRounds : ContestantCalls {
     double& round_s = of_.round_s;
     if (round_s == 0) round_s = overhead * epochs_s();
     bool checks_starts = is_first_;
+    std::size_t judged_first = is_first_ ? fewest_judged : fewest_judged_later;
     for (bool ends = false; !ends;) {
       auto orders = round_orders(count(), 1, next_random(seed));
       const double fit = std::max(Seconds(*until_ - Clock::now()).count() / round_s, 0.0);
@@ -108,7 +111,7 @@ class GroupRounds : ContestantCalls {
             std::min(std::max(static_cast<std::size_t>(fit), fewest_rounds), orders.size()));
       const auto began = Clock::now();
       const std::size_t offset = next_random(random_) % (stack_page / stack_step) * stack_step;
-      const Batch batch{checks_starts ? fewest_judged : 2, ends};
+      const Batch batch{std::exchange(judged_first, 0), ends};
       Contestant* refused =
           at_stack_offset(offset, [&] { return run_rounds(orders, batch, oracle); });
       if (refused != nullptr) return refused;
@@ -116,13 +119,14 @@ class GroupRounds : ContestantCalls {
       if (!std::exchange(checks_starts, false) || !note_late_ones(contestants_)) continue;
       for (Contestant& e : contestants_) e.forget_rounds();
       choose_calls(contestants_, epoch_s_);
+      judged_first = fewest_judged;
       ends = false;
     }
     return nullptr;
   }
 
   struct Batch {
-    std::size_t judged;  ///< at least so many of its rounds
+    std::size_t judged;  ///< at least so many of its rounds; 0: as chance has it
     bool is_last;
   };
   Contestant* run_rounds(const std::vector<std::vector<int>>& orders, const Batch& batch,
@@ -130,7 +134,8 @@ class GroupRounds : ContestantCalls {
     const std::vector<bool> judged = judged_rounds(orders.size(), batch);
     for (std::size_t round = 0; round < orders.size(); ++round) {
       const bool last = batch.is_last && round + 1 == orders.size();
-      const bool fresh = memory_.refreshes_always() || last || one_in(large_fresh_one_in);
+      const bool fresh = memory_.refreshes_always() || last ||
+                         one_in(judged[round] ? judged_fresh_one_in : large_fresh_one_in);
       if (fresh) refresh();
       const bool even = adds_calls_ && !last && one_in(2);
       for (const int i : orders[round]) {
@@ -158,7 +163,8 @@ class GroupRounds : ContestantCalls {
   std::vector<bool> judged_rounds(std::size_t rounds, const Batch& batch) {
     std::vector<bool> judged(rounds, false);
     judged.back() = batch.is_last;
-    const std::size_t wanted = std::max(rounds / judged_one_in, batch.judged);
+    const std::size_t by_chance = (rounds + next_random(random_) % judged_one_in) / judged_one_in;
+    const std::size_t wanted = std::max(by_chance, batch.judged);
     for (std::size_t drawn = 0; drawn < wanted; ++drawn)
       judged[next_random(random_) % rounds] = true;
     return judged;
@@ -251,7 +257,8 @@ class GroupRounds : ContestantCalls {
     e.cpu_s += time->cpu_s;
     if (!round.judged || row.is_reference()) return true;
     const auto judged = static_cast<std::uint64_t>(row.reverified++);
-    return holds(e, judged, oracle) && ends_early(e, round.fresh) && holds(e, judged, oracle) &&
+    return holds(e, judged, oracle) && ends_early(e, round.fresh && memory_.refreshes_always()) &&
+           holds(e, judged, oracle) &&
            (!may_hide_work(e) || rests_after_calls(e, crew_, watch_, next_random(random_)));
   }
 

@@ -20,7 +20,14 @@ std::unique_ptr<Cell> HostGroupMemory::ceiling_cell(const std::string& variant, 
   return make_ceiling_cell(workload_, set(thread), variant);
 }
 
+// Giving more buffers their inputs takes longer than an epoch.
 bool HostGroupMemory::refreshes_always() const {
+  constexpr std::int64_t up_to_bytes = std::int64_t{2} << 20;
+  return ceiling_working_set_bytes(workload_) <= up_to_bytes;
+}
+
+// The C library places buffers that are larger at one offset in pages of their own.
+bool HostGroupMemory::can_move() const {
   constexpr std::int64_t up_to_bytes = std::int64_t{32} << 20;
   return ceiling_working_set_bytes(workload_) <= up_to_bytes;
 }

@@ -34,7 +34,7 @@ class GroupMemory {
   /// Tells the device in a row of its boards.
   virtual void name_device(report::TimingRow&) const {}
   /// Has the next round get new inputs. Every round does so, or some of them if a working set is
-  /// larger than any cache.
+  /// large.
   virtual void refresh(int thread, std::uint64_t seed) = 0;
   virtual bool refreshes_always() const = 0;
   virtual bool can_move() const { return false; }
@@ -59,7 +59,7 @@ class HostGroupMemory final : public GroupMemory {
   std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) override;
   void refresh(int thread, std::uint64_t seed) override { set(thread).here().refresh(seed); }
   bool refreshes_always() const override;
-  bool can_move() const override { return true; }
+  bool can_move() const override;
   void place_anew(std::uint64_t random) override;
 
  private:

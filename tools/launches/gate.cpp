@@ -8,6 +8,7 @@
 #include "benchmarks/workloads/workload_layout.h"
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
+#include "properties/search/judges.h"
 #include "tools/command/workload_choice.h"
 #include "tools/launches/kernels_to_time.h"
 
@@ -81,25 +82,36 @@ VerifyPlan Gate::plan() const {
   return plan;
 }
 
+/// A process beside the one that times, with what judges there.
+struct Gate::Beside {
+  explicit Beside(const Worker& of) : worker(of.another()) {}
+  Worker worker;
+  Oracle oracle;
+};
+
 // A crash replaces the process. All remaining kernels must then be verified in the new one.
 void Gate::verify(std::int32_t memory, bool whole) {
   Worker& worker = workers_.at(memory);
+  std::deque<Beside> beside;
+  for (int i = 1; whole && memory == ROPE_HOST && i < usual_judges(); ++i)
+    beside.emplace_back(worker);
+  JudgeThreads threads(beside.size() + 1);
   int starts = 0;
   do {
     worker.kernels();
     starts = worker.starts();
     for (const KernelFacts& k : kernels_)
-      if (whole && k.memory == memory && !broken_.contains(k.name)) verify_one(k);
+      if (whole && k.memory == memory && !broken_.contains(k.name)) verify_one(k, threads, beside);
     check_own_shapes(memory, "", whole);
   } while (worker.starts() != starts);
 }
 
-void Gate::verify_one(const KernelFacts& facts) {
+void Gate::verify_one(const KernelFacts& facts, JudgeThreads& threads, std::deque<Beside>& beside) {
   std::erase_if(verdicts_, [&](const VerdictRow& row) { return row.kernel == facts.name; });
-  JudgeThreads one;
-  std::vector<Subject> subject{{workers_.at(facts.memory), oracle_, facts}};
+  std::vector<Subject> subjects{{workers_.at(facts.memory), oracle_, facts}};
+  for (Beside& other : beside) subjects.push_back({other.worker, other.oracle, facts});
   verify_kernel(
-      one, subject, plan(),
+      threads, subjects, plan(),
       [&](VerdictRow row) {
         known_.judge(row);
         if (is_failure(row.verdict))

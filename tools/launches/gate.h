@@ -2,6 +2,7 @@
 // it afterwards. A kernel that failed is remembered with the reason, and has no speed from then on.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -30,7 +31,8 @@ class Gate {
 
   /// Verifies the kernels of this memory that are not broken, in their worker's present process. If
   /// a crash replaces the process, it verifies them again in the next one. `whole` uses all
-  /// properties; else only the workloads' own shapes.
+  /// properties; else only the workloads' own shapes. Those of the host are shared out among
+  /// processes of the same kernels, which are gone when it returns.
   void verify(std::int32_t memory, bool whole);
   /// Checks the workloads' own shapes only. `when` becomes part of the message. Unless `whole`,
   /// long workloads are checked with as few tokens as in smoke.
@@ -56,7 +58,9 @@ class Gate {
   bool passed(const harness::KernelFacts& facts, const bench::Workload& workload) const;
   harness::Finding own_shape(const harness::KernelFacts& facts, const bench::Workload& workload,
                              bool whole);
-  void verify_one(const harness::KernelFacts& facts);
+  struct Beside;
+  void verify_one(const harness::KernelFacts& facts, properties::JudgeThreads& threads,
+                  std::deque<Beside>& beside);
   properties::VerifyPlan plan() const;
 
   const BenchOptions& options_;
