@@ -232,17 +232,6 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows, double mar
   return groups;
 }
 
-/// The time of all epochs, in s.
-double timed_s(const ClaimGroup& group) {
-  double ns = 0;
-  for (const Claim& claim : group.claims)
-    for (const TimingRow* row : claim.rows)
-      for (std::size_t i = 0; i < std::min(row->ns_per_token.size(), row->iterations.size()); ++i)
-        ns += row->ns_per_token[i] * static_cast<double>(row->iterations[i]) *
-              static_cast<double>(row->tokens) * static_cast<double>(row->threads);
-  return ns * 1e-9;
-}
-
 /// What disturbed a contestant's rounds.
 std::string disturbances(const Claim& claim) {
   double steal_ms = 0, off_cpu = 0;
@@ -298,6 +287,16 @@ bool is_open(const ClaimGroup& group) {
       if (!is_settled(pair)) return true;
     }
   return false;
+}
+
+double timed_s(const ClaimGroup& group) {
+  double ns = 0;
+  for (const Claim& claim : group.claims)
+    for (const TimingRow* row : claim.rows)
+      for (std::size_t i = 0; i < std::min(row->ns_per_token.size(), row->iterations.size()); ++i)
+        ns += row->ns_per_token[i] * static_cast<double>(row->iterations[i]) *
+              static_cast<double>(row->tokens) * static_cast<double>(row->threads);
+  return ns * 1e-9;
 }
 
 std::string time_text(double s) {

@@ -88,6 +88,9 @@ Claims claims_of(const std::vector<TimingRow>&&, double = usual_margin) = delete
 /// Whether another launch may settle a claim of the group.
 bool is_open(const ClaimGroup& group);
 
+/// The time of all epochs of a group, in s.
+double timed_s(const ClaimGroup& group);
+
 /// A time in round words: less than 1 ms, about 0.03 s, about 10 s, about 2 min, more than a day.
 std::string time_text(double s);
 

@@ -34,6 +34,20 @@ std::string standing_of(const BoardEntry& entry) {
   return fmt::format("{}: {}", word(entry.outcome), entry.reason);
 }
 
+/// What would decide on which side of the limit a ratio lies. An interval narrows with the square
+/// root of the time.
+std::string what_would_decide(const Interval& ratio, double limit, double had_s) {
+  constexpr double far_too_long = 100;
+  const double half = std::max(ratio.high - ratio.ratio, ratio.ratio - ratio.low);
+  const double room = std::abs(ratio.ratio - limit);
+  const double times = std::max(half / room * (half / room), 1.0);
+  if (!(times <= far_too_long))
+    return fmt::format("so near {:+.1f} % that more time on this machine will not decide it",
+                       100 * (limit - 1));
+  return fmt::format("{} of timing may decide it, this run had {}", time_text(had_s * times),
+                     time_text(had_s));
+}
+
 /// Answers for a cell with a ratio.
 void judge(BuildCell& cell, const ClaimGroup& group, double max_regression) {
   const double limit = 1 + max_regression, floor = 1 + group.margin;
@@ -49,7 +63,7 @@ void judge(BuildCell& cell, const ClaimGroup& group, double max_regression) {
     cell.why =
         fmt::format("two copies of the baseline differ by up to {:.1f} %", 100 * group.margin);
   else
-    cell.why = "a regression above the limit may hide in the noise";
+    cell.why = what_would_decide(cell.ratio, limit, timed_s(group));
 }
 
 BuildCell cell_of(const Contest& contest, const Builds& builds, double error,

@@ -113,6 +113,18 @@ TEST(CompareBuilds, NoiseIsNoAnswer) {
   EXPECT_EQ(answer_of(compare(short_run)), BuildAnswer::cannot_tell);
 }
 
+TEST(CompareBuilds, WithoutAnAnswerTheCellSaysWhatWouldDecide) {
+  const auto noise = [](std::size_t round) { return round % 2 == 0 ? 1 / 1.3 : 1.3; };
+  const Results run = changed(run_of(1.2), noise);
+  const BuildCell far = compare(run).cells.front();
+  ASSERT_EQ(far.answer, BuildAnswer::cannot_tell);
+  EXPECT_NE(far.why.find(" of timing may decide it, this run had "), std::string::npos) << far.why;
+  const double at_the_ratio = far.ratio.ratio - 1 + 1e-6;
+  const BuildCell near = compare(run, at_the_ratio).cells.front();
+  ASSERT_EQ(near.answer, BuildAnswer::cannot_tell);
+  EXPECT_TRUE(near.why.starts_with("so near ")) << near.why;
+}
+
 TEST(CompareBuilds, AKernelWithoutASpeed) {
   EXPECT_EQ(answer_of(compare(with_head(run_of(1), break_off))), BuildAnswer::regressed);
   const auto skip = [](TimingRow& row) {

@@ -246,7 +246,7 @@ TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
     EXPECT_EQ(contains(list, "angles: table; judged by the host launcher; plugin "), on_host);
     EXPECT_EQ(contains(text, pass + "(host launcher) 1 properties"), on_host);
     EXPECT_EQ(contains(text, "(half_split f64 table, host launcher): identity_at_zero"), on_host);
-    EXPECT_EQ(contains(text, "2 of these claims hold by the host launcher: they say "), on_host);
+    EXPECT_EQ(contains(text, "2 of these claims were checked by the host launcher, not "), on_host);
     EXPECT_EQ(contains(text, pass + "    1 properties"), !on_host);
     for (const std::string& out : {list, text, rows})
       EXPECT_EQ(contains(out, "host launcher"), on_host) << out;
