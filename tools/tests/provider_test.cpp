@@ -98,7 +98,7 @@ TEST_F(Providers, ALibraryThatIsMissingIsTold) {
   for (const auto& [words, line] :
        {std::pair{std::string("verify transformers"), "has no transformers: pip install"},
         {"verify " + planted + "angles_right.py::nobody", "nothing of it is called nobody: it has"},
-        {"verify transformers avx2", "verify it alone"}}) {
+        {"verify transformers avx2", "cannot be combined with other targets"}}) {
     const Result r = with_numpy(words);
     EXPECT_EQ(r.code, 2) << words;
     EXPECT_EQ(lines_in(r.err), 1) << r.err;
