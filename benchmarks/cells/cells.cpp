@@ -85,12 +85,14 @@ class KernelCell final : public HostCell {
   bool keeps_arguments() override {
     if (!states_.have_begun()) return !refusal;  // not prepared yet
     return guarded([&] {
+      WorkloadData& data = lazy_.here();  // all are looked at, and so mended for the next kernel
+      const bool workspace = workspace_.is_whole(), positions = data.positions_are_whole(),
+                 outputs = data.outputs_are_whole();
       states_.hold(Entry::apply);
       operands_.hold(Entry::apply);
-      WorkloadData& data = lazy_.here();
-      if (!workspace_.is_whole()) entry_failed(Entry::apply, "wrote outside its workspace");
-      if (!data.positions_are_whole()) entry_failed(Entry::apply, "wrote into its positions");
-      if (!data.outputs_are_whole()) entry_failed(Entry::apply, "wrote past the end of an output");
+      if (!workspace) entry_failed(Entry::apply, "wrote outside its workspace");
+      if (!positions) entry_failed(Entry::apply, "wrote into its positions");
+      if (!outputs) entry_failed(Entry::apply, "wrote past the end of an output");
     });
   }
 

@@ -28,7 +28,7 @@ using Seconds = std::chrono::duration<double>;
 // In epochs of at least this many calls, one more call is made first, untimed.
 constexpr std::int64_t warm_up_from = 8;
 constexpr std::size_t judged_one_in = 16, fewest_judged = 4, fewest_judged_later = 2;
-constexpr std::uint64_t large_fresh_one_in = 4, judged_fresh_one_in = 2;
+constexpr std::uint64_t large_fresh_one_in = 4;
 // Fewer rounds of each launch give no interval.
 constexpr std::size_t fewest_rounds = 6;
 constexpr double worth_a_trial_s = 0.25;  // of a placement; the trial takes a tenth of a second
@@ -134,8 +134,7 @@ class GroupRounds : ContestantCalls {
     const std::vector<bool> judged = judged_rounds(orders.size(), batch);
     for (std::size_t round = 0; round < orders.size(); ++round) {
       const bool last = batch.is_last && round + 1 == orders.size();
-      const bool fresh = memory_.refreshes_always() || last ||
-                         one_in(judged[round] ? judged_fresh_one_in : large_fresh_one_in);
+      const bool fresh = memory_.refreshes_always() || last || one_in(large_fresh_one_in);
       if (fresh) refresh();
       const bool even = adds_calls_ && !last && one_in(2);
       for (const int i : orders[round]) {
@@ -257,8 +256,7 @@ class GroupRounds : ContestantCalls {
     e.cpu_s += time->cpu_s;
     if (!round.judged || row.is_reference()) return true;
     const auto judged = static_cast<std::uint64_t>(row.reverified++);
-    return holds(e, judged, oracle) && ends_early(e, round.fresh && memory_.refreshes_always()) &&
-           holds(e, judged, oracle) &&
+    return holds(e, judged, oracle) && ends_early(e, round.fresh) && holds(e, judged, oracle) &&
            (!may_hide_work(e) || rests_after_calls(e, crew_, watch_, next_random(random_)));
   }
 

@@ -192,6 +192,35 @@ std::int32_t apply_rounding_down(const rope_problem* p, const rope_operands* o, 
   return apply_toy(p, o, nullptr);
 }
 
+std::int32_t apply_twice_wrong(const rope_problem* p, const rope_operands* o, void*) {
+  static_cast<float*>(o->tensor[1].out)[48] = 1;  // K has 2 x 3 x 8 elements
+  apply_toy(p, o, nullptr);
+  const_cast<rope_problem*>(p)->attention_scale = 2;
+  return ROPE_OK;
+}
+std::int32_t apply_to_the_past(const rope_problem* p, const rope_operands* o, void* state) {
+  static_cast<rope_problem*>(state)->tokens = 1;
+  return apply_toy(p, o, nullptr);
+}
+
+TEST(Paired, WhatAKernelDamagedIsItsOwnFault) {
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel twice = toy_kernel("twice"), past = toy_kernel("past");
+  twice.apply = apply_twice_wrong;
+  past.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    *state = const_cast<rope_problem*>(p);
+    return ROPE_OK;
+  };
+  past.release = [](void*) {};
+  past.apply = apply_to_the_past;
+  for (const auto& [wrong, why] :
+       {std::pair{&twice, "wrote into rope_problem"}, {&past, "that prepare was shown"}}) {
+    const PairedOutcome outcome = run({&good, wrong});
+    expect_broken(outcome, wrong->name, why);
+    EXPECT_EQ(outcome.of("good")->outcome, Outcome::measured) << outcome.of("good")->reason;
+  }
+}
+
 TEST(Paired, WhoThrowsOrChangesTheRoundingWhileTimedIsBroken) {
   const rope_kernel good = toy_kernel("good");
   rope_kernel throwing = toy_kernel("throwing"), rounding = toy_kernel("rounding"),

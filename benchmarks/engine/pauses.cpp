@@ -60,7 +60,7 @@ bool rests_after_calls(Contestant& e, Crew& crew, ProcessWatch& watch, std::uint
   crew.run_alone([&] {
     Cell& cell = e.cell();
     const auto calls = static_cast<std::int64_t>(next_random(random) % std::uint64_t(e.calls)) + 1;
-    if (cell.ready(false)) cell.completes_calls(cell.draw_epoch(calls, random));
+    if (cell.ready()) cell.completes_calls(cell.draw_epoch(calls, random));
   });
   return !e.cell().refusal;
 }

@@ -12,9 +12,11 @@ class DeviceBlock {
  public:
   DeviceBlock() = default;
   /// The zones are there after a wait_for_queued(). Throws StepFailed, as skipped if the device has
-  /// no room. The device outlives the memory. `before`, `behind`: bytes of the zones.
+  /// no room. The device outlives the memory. `before`, `behind`: bytes of the zones, all
+  /// `pattern`: a finite number, as what is computed from a NaN is the same NaN, or 0xff, which is
+  /// one.
   DeviceBlock(Device& device, std::size_t bytes, const std::string& name, std::size_t before = 0,
-              std::size_t behind = 256);
+              std::size_t behind = 256, unsigned char pattern = 0xa5);
   ~DeviceBlock();
   DeviceBlock(DeviceBlock&& other) noexcept { *this = static_cast<DeviceBlock&&>(other); }
   DeviceBlock& operator=(DeviceBlock&& other) noexcept;
@@ -30,6 +32,7 @@ class DeviceBlock {
   Device* device_ = nullptr;
   cuda::DeviceAddress begin_ = 0;  ///< of the zone before
   std::size_t before_ = 0, bytes_ = 0, behind_ = 0;
+  unsigned char pattern_ = 0;
 };
 
 }  // namespace ropewalk::harness

@@ -61,7 +61,7 @@ DeviceMemory::~DeviceMemory() {
 
 void DeviceMemory::allocate(Block& block, std::size_t shift) {
   const std::size_t before = zone_bytes_ == 0 ? 0 : zone_bytes_ + shift;
-  block.memory = DeviceBlock(device_, block.bytes, block.name, before, zone_bytes_);
+  block.memory = DeviceBlock(device_, block.bytes, block.name, before, zone_bytes_, poison);
 }
 
 // The last workspace stays, full of poison, until another one was used. So no two calls that follow

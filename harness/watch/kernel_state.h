@@ -33,11 +33,11 @@ class KernelState {
     if (kernel.prepare == nullptr) return;
     problem_.show(given);
     const std::int32_t answer = watch.enter(Entry::prepare, kernel.prepare, problem_.at(), &state_);
+    if (answer == ROPE_OK) release_ = kernel.release;  // whatever else it did
     const bool written = problem_.differs_from(given);
     problem_.fill();
     if (written) entry_failed(Entry::prepare, "wrote into rope_problem");
     hold_answer(Entry::prepare, answer);
-    release_ = kernel.release;
   }
 
   /// The same, pure, question at two addresses. Its answer at the first call holds for all. Throws
@@ -72,7 +72,6 @@ class KernelState {
   void release(Watch&& watch) {
     if (release_ == nullptr) return;
     watch.enter(Entry::release, std::exchange(release_, nullptr), state_);
-    hold(Entry::release);
   }
 
  private:

@@ -115,6 +115,10 @@ class RepeatedCalls {
     } catch (const StepFailed& failure) {
       caller.failure = failure.text;
       stop_ = true;
+    } catch (const abi::__forced_unwind&) {  // must be rethrown
+      caller.failure = "apply ended the thread it was called on (pthread_exit)";
+      stop_ = true;
+      throw;
     }
   }
 

@@ -277,6 +277,7 @@ class Caller {
     hold_supports(kernel, problem_of(call), ROPE_OK, {});
     set_phase(control_, protocol::Phase::release);
     live_->state.release(watch_);
+    live_->state.hold(Entry::release);
     *live_ = {};
     const bool last_of_all = std::none_of(std::begin(states_), std::end(states_),
                                           [](const Prepared& s) { return s.kernel != nullptr; });

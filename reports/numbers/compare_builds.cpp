@@ -42,8 +42,8 @@ std::string what_would_decide(const Interval& ratio, double limit, double had_s)
   const double room = std::abs(ratio.ratio - limit);
   const double times = std::max(half / room * (half / room), 1.0);
   if (!(times <= far_too_long))
-    return fmt::format("so near {:+.1f} % that more time on this machine will not decide it",
-                       100 * (limit - 1));
+    return fmt::format("too near {:+.1f} % for a scatter of {:.1f} %: more time will not decide it",
+                       100 * (limit - 1), 100 * half);
   return fmt::format("{} of timing may decide it, this run had {}", time_text(had_s * times),
                      time_text(had_s));
 }

@@ -122,7 +122,7 @@ TEST(CompareBuilds, WithoutAnAnswerTheCellSaysWhatWouldDecide) {
   const double at_the_ratio = far.ratio.ratio - 1 + 1e-6;
   const BuildCell near = compare(run, at_the_ratio).cells.front();
   ASSERT_EQ(near.answer, BuildAnswer::cannot_tell);
-  EXPECT_TRUE(near.why.starts_with("so near ")) << near.why;
+  EXPECT_TRUE(near.why.starts_with("too near ")) << near.why;
 }
 
 TEST(CompareBuilds, AKernelWithoutASpeed) {

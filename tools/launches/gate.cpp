@@ -68,7 +68,7 @@ VerifyPlan Gate::plan() const {
   plan.seed = options_.seed;
   plan.cases = options_.profile == Profile::smoke ? gate_cases_smoke : gate_cases;
   plan.shrink = false;       // only the verdict matters here
-  plan.keeps_worker = true;  // what is judged is then timed in the same process
+  plan.keeps_worker = true;  // the first of them is the one that times
   plan.array_cases = options_.profile == Profile::smoke ? gate_array_smoke : gate_array;
   std::set<Dtype> dtypes;
   std::set<Pairing> pairings;
@@ -89,12 +89,13 @@ struct Gate::Beside {
   Oracle oracle;
 };
 
-// A crash replaces the process. All remaining kernels must then be verified in the new one.
+// A crash replaces the process that times. All remaining kernels must then be verified in the new
+// one.
 void Gate::verify(std::int32_t memory, bool whole) {
   Worker& worker = workers_.at(memory);
   std::deque<Beside> beside;
-  for (int i = 1; whole && memory == ROPE_HOST && i < usual_judges(); ++i)
-    beside.emplace_back(worker);
+  const int judges = whole && memory == ROPE_HOST ? usual_judges() : 1;
+  for (int i = 1; i < judges; ++i) beside.emplace_back(worker);
   JudgeThreads threads(beside.size() + 1);
   int starts = 0;
   do {

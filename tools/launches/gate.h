@@ -1,5 +1,6 @@
-// Decides which kernels may be timed. The process that times a kernel verifies it before and checks
-// it afterwards. A kernel that failed is remembered with the reason, and has no speed from then on.
+// Decides which kernels may be timed. A kernel is verified before, partly in the process that times
+// it, and its workloads' shapes are checked there before and afterwards. A kernel that failed is
+// remembered with the reason, and has no speed from then on.
 #pragma once
 #include <cstdint>
 #include <deque>

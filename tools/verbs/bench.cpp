@@ -1,4 +1,4 @@
-// Times only kernels that the same process has verified, and checks them again afterwards.
+// Times only kernels that were verified in the same run, and checks them again afterwards.
 #include <fmt/format.h>
 
 #include "base/whole_file.h"
