@@ -41,8 +41,8 @@ class Cell {
 
   std::string label() const { return row.kernel + "|" + row.workload; }
   /// Does everything untimed that comes before a repetition. Returns false if there is a refusal.
-  /// Without `refill` the buffers stay as the last call left them, which is for working sets larger
-  /// than any cache.
+  /// Without `refill` the buffers stay as the last call left them, which is for working sets
+  /// whose filling takes longer than an epoch.
   bool ready(bool refill = true) {
     if (!std::exchange(prepared_, true) && !refusal) guarded([&] { prepare(); });
     return !refusal && guarded([&] { make_ready(refill); });

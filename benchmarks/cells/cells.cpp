@@ -6,9 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <stdexcept>
-#include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/random.h"

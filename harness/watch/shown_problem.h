@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
-#include <string>
+#include <type_traits>
 
 #include "harness/protocol.h"
 #include "harness/watch/entries.h"
@@ -42,10 +42,9 @@ class ShownStruct {
       : given_(given, growth), shown_(given, growth) {}
 
   const Struct* shown() const { return &shown_.known; }
-  bool is_whole() const { return same_bytes(shown_, given_); }
   /// Call after the entry. Throws StepFailed if the entry wrote into the struct.
   void hold(Entry which) const {
-    if (!is_whole())
+    if (!same_bytes(shown_, given_))
       entry_failed(which, std::is_same_v<Struct, rope_problem> ? "wrote into rope_problem"
                                                                : "wrote into rope_operands");
   }
