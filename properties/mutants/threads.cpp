@@ -2,6 +2,7 @@
 // is made. One that shares large calls out wrongly. Also correct kernels: one with memory of
 // its own for every thread, one that shares calls out.
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -69,7 +70,8 @@ struct MadeLate : Correct {
   void see(rope_problem& p, rope_operands&) override {
     is_met = met(p);
     if (!is_met || is_told.exchange(true)) return;
-    for (volatile int work = 0; work < 8'000'000;) work = work + 1;
+    // Longer than a busy machine keeps the second caller from its processor.
+    std::this_thread::sleep_for(std::chrono::milliseconds{30});
     made = 1;
   }
   void rotate(const Pair& x) override {
