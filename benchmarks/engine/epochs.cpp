@@ -28,7 +28,6 @@ using Seconds = std::chrono::duration<double>;
 // In epochs of at least this many calls, one more call is made first, untimed.
 constexpr std::int64_t warm_up_from = 8;
 constexpr std::size_t judged_one_in = 16, fewest_judged = 4, fewest_judged_later = 2;
-constexpr std::uint64_t large_fresh_one_in = 4;
 // Fewer rounds of each launch give no interval.
 constexpr std::size_t fewest_rounds = 6;
 constexpr double worth_a_trial_s = 0.25;  // of a placement; the trial takes a tenth of a second
@@ -62,7 +61,7 @@ class GroupRounds : ContestantCalls {
     const double time_s =
         until_ ? Seconds(*until_ - Clock::now()).count() : std::numeric_limits<double>::infinity();
     if (Contestant* refused =
-            settle_all(contestants_, epoch_s_, is_first_, time_s, memory_.refreshes_always()))
+            settle_all(contestants_, epoch_s_, is_first_, time_s, refreshes_one_in_ == 1))
       return refused;
     memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
@@ -70,8 +69,7 @@ class GroupRounds : ContestantCalls {
     if (Contestant* refused = until_ ? run_designs(oracle) : run_as_many(oracle)) return refused;
     const bool watches_pauses = is_first_ || one_in(4);  // they take long
     for (Contestant& e : contestants_)
-      if (!together(e, [](Cell& cell, int) { cell.end_rounds(); }) ||
-          !rests_after_calls(e, crew_, watch_, next_random(random_)) ||
+      if (!together(e, [](Cell& cell, int) { cell.end_rounds(); }) || !rests(e) ||
           (watches_pauses &&
            !rests_between_calls(e, contestants_.front(), crew_, watch_, next_random(random_))))
         return &e;
@@ -111,11 +109,16 @@ class GroupRounds : ContestantCalls {
             std::min(std::max(static_cast<std::size_t>(fit), fewest_rounds), orders.size()));
       const auto began = Clock::now();
       const std::size_t offset = next_random(random_) % (stack_page / stack_step) * stack_step;
-      const Batch batch{std::exchange(judged_first, 0), ends};
+      // Where few rounds fit, each that is judged costs some others.
+      const std::size_t judged_now =
+          std::min(std::exchange(judged_first, 0), ends ? 1 : orders.size());
+      const Batch batch{judged_now, ends};
       Contestant* refused =
           at_stack_offset(offset, [&] { return run_rounds(orders, batch, oracle); });
       if (refused != nullptr) return refused;
-      round_s = Seconds(Clock::now() - began).count() / static_cast<double>(orders.size());
+      const double took_s = Seconds(Clock::now() - began).count();
+      of_.rounds_s += took_s;
+      round_s = took_s / static_cast<double>(orders.size());
       if (!std::exchange(checks_starts, false) || !note_late_ones(contestants_)) continue;
       for (Contestant& e : contestants_) e.forget_rounds();
       choose_calls(contestants_, epoch_s_);
@@ -134,7 +137,7 @@ class GroupRounds : ContestantCalls {
     const std::vector<bool> judged = judged_rounds(orders.size(), batch);
     for (std::size_t round = 0; round < orders.size(); ++round) {
       const bool last = batch.is_last && round + 1 == orders.size();
-      const bool fresh = memory_.refreshes_always() || last || one_in(large_fresh_one_in);
+      const bool fresh = last || one_in(refreshes_one_in_);
       if (fresh) refresh();
       const bool even = adds_calls_ && !last && one_in(2);
       for (const int i : orders[round]) {
@@ -209,6 +212,12 @@ class GroupRounds : ContestantCalls {
     return orders;
   }
 
+  /// In place, each call changes what it is given. So large buffers need no other.
+  bool rests(Contestant& e) {
+    const bool refill = refreshes_one_in_ == 1 || !is_in_place(memory_.workload());
+    return rests_after_calls(e, crew_, watch_, refill, next_random(random_));
+  }
+
   bool one_in(std::uint64_t count) { return next_random(random_) % count == 0; }
 
   struct Round {
@@ -257,7 +266,7 @@ class GroupRounds : ContestantCalls {
     if (!round.judged || row.is_reference()) return true;
     const auto judged = static_cast<std::uint64_t>(row.reverified++);
     return holds(e, judged, oracle) && ends_early(e, round.fresh) && holds(e, judged, oracle) &&
-           (!may_hide_work(e) || rests_after_calls(e, crew_, watch_, next_random(random_)));
+           (!may_hide_work(e) || rests(e));
   }
 
   /// Another epoch, untimed, of any number of calls, as a kernel cannot leave out all but the last.
@@ -302,6 +311,7 @@ class GroupRounds : ContestantCalls {
   }
 
   GroupMemory& memory_;
+  const std::uint64_t refreshes_one_in_ = memory_.refreshes_one_in();
   RoundsOf& of_;
   const RoundsOf::Until& until_;
   std::vector<Contestant>& contestants_;

@@ -61,6 +61,7 @@ struct RoundsOf {
   int placement = 0;
   // Found by the placements before, in s; 0: not yet.
   double epoch_s = 0, round_s = 0;
+  double rounds_s = 0;  ///< what the rounds of a placement took
 };
 
 /// Times all contestants, each with a cell for each member of the crew. Afterwards their rows are

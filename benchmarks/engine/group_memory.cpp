@@ -20,10 +20,11 @@ std::unique_ptr<Cell> HostGroupMemory::ceiling_cell(const std::string& variant, 
   return make_ceiling_cell(workload_, set(thread), variant);
 }
 
-// Giving more buffers their inputs takes longer than an epoch.
-bool HostGroupMemory::refreshes_always() const {
+// Giving more buffers their inputs takes longer than an epoch, and far more than a call.
+std::uint64_t HostGroupMemory::refreshes_one_in() const {
   constexpr std::int64_t up_to_bytes = std::int64_t{2} << 20;
-  return ceiling_working_set_bytes(workload_) <= up_to_bytes;
+  if (ceiling_working_set_bytes(workload_) <= up_to_bytes) return 1;
+  return can_move() ? 4 : 8;
 }
 
 // The C library places buffers that are larger at one offset in pages of their own.

@@ -33,10 +33,10 @@ class GroupMemory {
   virtual std::vector<std::unique_ptr<Cell>> floor_cells() { return {}; }
   /// Tells the device in a row of its boards.
   virtual void name_device(report::TimingRow&) const {}
-  /// Has the next round get new inputs. Every round does so, or some of them if a working set is
-  /// large.
+  /// Has the next round get new inputs.
   virtual void refresh(int thread, std::uint64_t seed) = 0;
-  virtual bool refreshes_always() const = 0;
+  /// About one round of so many does so: 1 unless a working set is large.
+  virtual std::uint64_t refreshes_one_in() const = 0;
   virtual bool can_move() const { return false; }
   /// Drops the buffers, whose cells are gone, so that the next cells get others elsewhere. Only if
   /// it can move.
@@ -58,7 +58,7 @@ class HostGroupMemory final : public GroupMemory {
                                     int thread) override;
   std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) override;
   void refresh(int thread, std::uint64_t seed) override { set(thread).here().refresh(seed); }
-  bool refreshes_always() const override;
+  std::uint64_t refreshes_one_in() const override;
   bool can_move() const override;
   void place_anew(std::uint64_t random) override;
 
@@ -80,7 +80,7 @@ class DeviceGroupMemory final : public GroupMemory {
   std::vector<std::unique_ptr<Cell>> floor_cells() override;
   void name_device(report::TimingRow& row) const override;
   void refresh(int, std::uint64_t) override {}  // inputs are new before each epoch
-  bool refreshes_always() const override { return true; }
+  std::uint64_t refreshes_one_in() const override { return 1; }
   void begin_group() override { before_ = sets_.module().device().health().now(); }
   void end_group(report::TimingRow& row) override;
 

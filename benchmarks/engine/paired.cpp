@@ -21,9 +21,11 @@ using namespace report;
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
-// Where its buffers lie changes the time of a loop by as much as another process does.
-constexpr std::int64_t most_placements = 4;
+// Where buffers and arguments lie changes the time of a loop by as much as another process does.
+constexpr std::int64_t most_placements = 24;
+constexpr double for_placing = 0.15;  // of the time, if more than one is to be
 
 /// Puts the rounds of `earlier` before those of `row`.
 void put_before(const TimingRow& earlier, TimingRow& row) {
@@ -91,6 +93,7 @@ class Group {
     RoundsOf of{memory_, name()};
     for (std::int64_t left = until && memory_.can_move() ? most_placements : 1; left > 0;) {
       const auto began = Clock::now();
+      of.rounds_s = 0;
       drop(contestants, watch);
       if (of.placement > 0) memory_.place_anew(next_random(random_));
       enter_all(contestants);
@@ -107,10 +110,8 @@ class Group {
       }
       take_rounds(contestants);
       ++of.placement;
-      // A placement that took longer than its share leaves time for fewer.
       --left;
-      if (until && Clock::now() > *of.until)
-        left = std::min<std::int64_t>(left, (*until - Clock::now()) / (Clock::now() - began));
+      if (until) left = std::min(left, affordable(*until - Clock::now(), Clock::now() - began, of));
     }
     hand_out(contestants);
     drop(contestants, watch);
@@ -120,6 +121,15 @@ class Group {
   std::string name() const { return group_name(workload_.name, board(), threads_); }
 
  private:
+  /// How many more placements are worth their cost in the time left, by what the last one took. In
+  /// the first, contestants settle.
+  static std::int64_t affordable(Seconds left, Seconds took, const RoundsOf& of) {
+    if (of.placement == 1) return static_cast<std::int64_t>(left / took);
+    const Seconds cost = std::max(took - Seconds(of.rounds_s), Seconds(1e-6));
+    if (left < cost) return 0;
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(for_placing * left / cost));
+  }
+
   void take_refusal(const Contestant& refused) {
     for (GroupKernel& m : kernels_)  // a ceiling belongs to no kernel
       if (m.timed->name == refused.owner ||

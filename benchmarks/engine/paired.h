@@ -4,7 +4,7 @@
 // (reports/numbers/claims.h).
 //
 // Each group also holds the baseline a second time, as its null twin, and the ceiling of its size.
-// Each round has inputs of its own and poisoned outputs; above 2 MiB about one round of four has.
+// Each round has inputs of its own and poisoned outputs; above 2 MiB only some rounds have.
 // No kernel can tell which rounds are judged. There the results of the timed calls are judged
 // (docs/decisions/0025). A kernel that fails is BROKEN, and the group restarts without it. The
 // harness takes the time.

@@ -54,13 +54,14 @@ bool may_hide_work(const Contestant& e) {
 }
 
 // Of any number of calls, as a kernel may treat the last of many in another way than one alone.
-bool rests_after_calls(Contestant& e, Crew& crew, ProcessWatch& watch, std::uint64_t random) {
+bool rests_after_calls(Contestant& e, Crew& crew, ProcessWatch& watch, bool refill,
+                       std::uint64_t random) {
   if (e.cell().kernel() == nullptr) return true;
   watch.about(e.cell().kernel());
   crew.run_alone([&] {
     Cell& cell = e.cell();
     const auto calls = static_cast<std::int64_t>(next_random(random) % std::uint64_t(e.calls)) + 1;
-    if (cell.ready()) cell.completes_calls(cell.draw_epoch(calls, random));
+    if (cell.ready(refill)) cell.completes_calls(cell.draw_epoch(calls, random));
   });
   return !e.cell().refusal;
 }

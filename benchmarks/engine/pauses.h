@@ -13,7 +13,9 @@ namespace ropewalk::bench {
 bool may_hide_work(const Contestant& e);
 
 /// Whether the outputs of an epoch stay as its last call left them. Otherwise it has a refusal.
-bool rests_after_calls(Contestant& e, Crew& crew, ProcessWatch& watch, std::uint64_t random);
+/// Without `refill` the calls begin with what the buffers hold.
+bool rests_after_calls(Contestant& e, Crew& crew, ProcessWatch& watch, bool refill,
+                       std::uint64_t random);
 
 /// Of a kernel that may hide work: whether a call takes as long after a pause if its inputs are
 /// there before it as if they come after it. Otherwise its threads work between calls, and it has a
