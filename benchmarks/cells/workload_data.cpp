@@ -1,7 +1,6 @@
 #include "benchmarks/cells/workload_data.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -37,17 +36,6 @@ void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
     }
 }
 
-/// The bits of sign and mantissa in eight bytes of a type, which change no binade.
-std::uint64_t sign_and_mantissa(Dtype dtype) {
-  const DataType& type = data_type(dtype);
-  const auto bits = static_cast<int>(8 * type.bytes);
-  std::uint64_t out = 0;
-  for (int at = 0; at < 64; at += bits)
-    out |= ((std::uint64_t{1} << (type.format.mantissa - 1)) - 1) << at | std::uint64_t{1}
-                                                                              << (at + bits - 1);
-  return out;
-}
-
 /// A number in [0, count).
 std::int64_t below(std::int64_t count, std::uint64_t& random) {
   return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
@@ -63,15 +51,6 @@ void scatter_all(std::int32_t* positions, std::int64_t held, std::uint64_t& rand
   }
   for (std::int64_t i = cold_position_count; i < held; ++i)
     positions[i] = positions[i - cold_position_count];
-}
-
-/// Asks for fewer faults; nothing is wrong if the system has none.
-void take_huge_pages(std::byte* data, std::int64_t bytes) {
-  constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
-  const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(data),
-                       begin = (from + page - 1) / page * page;
-  const std::uintptr_t end = (from + static_cast<std::uintptr_t>(bytes)) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
 }  // namespace
@@ -118,12 +97,10 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     bytes_[buffer_of(i)] += room_bytes(w, w.tensors[i]);
   for (std::size_t i = 0; i < buffers_; ++i) {
-    pristine_[i] = AlignedBytes(bytes_[i]);
-    take_huge_pages(pristine_[i].data(), bytes_[i]);  // no kernel sees it
+    pristine_[i] = PristineInput(bytes_[i], w.dtype, random);
     if (!is_in_place(w)) inputs_[i] = AlignedBytes(bytes_[i]);
     work_[i] = AlignedBytes(bytes_[i]);
   }
-  fill_inputs(random);
   give_inputs();
   const auto mapped = static_cast<std::size_t>(table_bytes(w) / 2) + table_offset;
   for (harness::GuardedMapping* const table : {&cos_, &sin_})
@@ -142,29 +119,19 @@ bool WorkloadData::positions_are_whole() {
 }
 
 void WorkloadData::refresh(std::uint64_t seed) {
-  const std::uint64_t flipped = next_random(seed) & sign_and_mantissa(workload_.dtype);
-  for (std::size_t i = 0; i < buffers_; ++i) {
-    auto* const words = reinterpret_cast<std::uint64_t*>(pristine_[i].data());
-    const std::int64_t count = bytes_[i] / 8;
-    for (std::int64_t k = 0; k < count; ++k) words[k] ^= flipped;
-    auto* const rest = reinterpret_cast<std::byte*>(words + count);
-    for (std::int64_t k = 0; k < bytes_[i] % 8; ++k)
-      rest[k] ^= static_cast<std::byte>(flipped >> (8 * k));
-  }
+  for (PristineInput& input : pristine_) input.refresh(seed);
   give_inputs();
 }
 
 void WorkloadData::give_inputs() {
   if (is_in_place(workload_)) return;
-  for (std::size_t i = 0; i < buffers_; ++i)
-    std::memcpy(inputs_[i].data(), pristine_[i].data(), static_cast<std::size_t>(bytes_[i]));
+  for (std::size_t i = 0; i < buffers_; ++i) pristine_[i].copy_to(inputs_[i].data());
   change_.to = nullptr;  // it is undone
 }
 
 bool WorkloadData::inputs_are_whole() {
   for (std::size_t i = 0; i < buffers_ && !is_in_place(workload_); ++i)
-    if (std::memcmp(inputs_[i].data(), pristine_[i].data(), static_cast<std::size_t>(bytes_[i])) !=
-        0) {
+    if (!pristine_[i].is_equal_to(inputs_[i].data())) {
       std::byte* const changed = change_.to;  // stays changed
       give_inputs();
       change_.to = changed;
@@ -196,7 +163,7 @@ void WorkloadData::draw_change(std::uint64_t& random) {
   change_.to = at + (is_in_place(workload_) ? work_ : inputs_)[buffer].data();
   change_.window = work_[buffer].data() + byte_of(row, t.rotary_offset);
   witness_.resize(static_cast<std::size_t>(workload_.rotary_dim) * change_.bytes);
-  std::memcpy(change_.before, pristine_[buffer].data() + at, change_.bytes);
+  pristine_[buffer].read(at, change_.bytes, change_.before);
   const double before = harness::load(change_.before, workload_.dtype, 0);
   with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
     Data value{};
@@ -211,30 +178,24 @@ void WorkloadData::draw_change(std::uint64_t& random) {
 void WorkloadData::take_change(bool taken) {
   const Row row{change_.tensor,
                 change_.token * workload_.tensors[change_.tensor].heads + change_.head};
-  std::memcpy(pristine_[buffer_of(row.tensor)].data() + byte_of(row, change_.element),
-              taken ? change_.value : change_.before, change_.bytes);
+  pristine_[buffer_of(row.tensor)].set(byte_of(row, change_.element), change_.bytes,
+                                       taken ? change_.value : nullptr);
 }
 
-void WorkloadData::fill_inputs(std::uint64_t& random) {
-  const auto bytes = static_cast<std::size_t>(element_bytes(workload_));
-  std::vector<std::byte> halves(8);
-  for (std::size_t i = 0; i < 8 / bytes; ++i)
-    harness::store(halves, workload_.dtype, static_cast<std::int64_t>(i), 0.5);
-  const auto half = harness::load_as<std::uint64_t>(halves, 0);
-  const std::uint64_t others = sign_and_mantissa(workload_.dtype);
-  for (std::size_t i = 0; i < buffers_; ++i)
-    for (std::int64_t at = 0; at < bytes_[i]; at += 8) {
-      const std::uint64_t word = half | (next_random(random) & others);
-      std::memcpy(pristine_[i].data() + at, &word,
-                  static_cast<std::size_t>(std::min<std::int64_t>(bytes_[i] - at, 8)));
-    }
+const std::byte* WorkloadData::given(std::size_t tensor, std::int64_t token,
+                                     std::int64_t head) const {
+  const std::int64_t at = begin_of(tensor) + row(tensor, token, head) * element_bytes(workload_);
+  given_.resize(
+      static_cast<std::size_t>(workload_.tensors[tensor].head_dim * element_bytes(workload_)));
+  pristine_[buffer_of(tensor)].read(at, given_.size(), given_.data());
+  return given_.data();
 }
 
 void WorkloadData::refill() {
   for (std::size_t i = 0; i < buffers_; ++i) {
     const auto bytes = static_cast<std::size_t>(bytes_[i]);
     if (is_in_place(workload_))
-      std::memcpy(work_[i].data(), pristine_[i].data(), bytes);
+      pristine_[i].copy_to(work_[i].data());
     else  // all bits are one: a NaN of every type
       std::memset(work_[i].data(), 0xff, bytes);
   }

@@ -15,6 +15,7 @@
 
 #include "benchmarks/ceilings/ceilings.h"
 #include "benchmarks/cells/moving_positions.h"
+#include "benchmarks/cells/pristine_input.h"
 #include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
@@ -96,9 +97,7 @@ class WorkloadData final : public WorkloadMemory {
   const std::byte* witness() const override { return witness_.data(); }
   const std::byte* changed_window() const override { return change_.window; }
   std::vector<std::int32_t> last_positions() const override { return positions(); }
-  const std::byte* given(std::size_t tensor, std::int64_t token, std::int64_t head) const override {
-    return input(tensor) + row(tensor, token, head) * element_bytes(workload_);
-  }
+  const std::byte* given(std::size_t tensor, std::int64_t token, std::int64_t head) const override;
   const std::byte* left(std::size_t tensor, std::int64_t token, std::int64_t head) const override {
     return output(tensor) + row(tensor, token, head) * element_bytes(workload_);
   }
@@ -107,10 +106,12 @@ class WorkloadData final : public WorkloadMemory {
   /// pieces drawn by `random`, as a look at all would end long after it began.
   std::size_t outputs_fingerprint(std::uint64_t random) const;
 
-  /// The first element of a tensor.
+  /// The first element of a tensor; in place, of one so small that its pristine input is kept
+  /// whole.
   const std::byte* input(std::size_t tensor) const {
-    return (is_in_place(workload_) ? pristine_ : inputs_)[buffer_of(tensor)].data() +
-           begin_of(tensor);
+    const std::size_t buffer = buffer_of(tensor);
+    return begin_of(tensor) +
+           (is_in_place(workload_) ? pristine_[buffer].data() : inputs_[buffer].data());
   }
   const std::byte* output(std::size_t tensor) const {
     return work_[buffer_of(tensor)].data() + begin_of(tensor);
@@ -131,7 +132,6 @@ class WorkloadData final : public WorkloadMemory {
     std::size_t tensor;
     std::int64_t head;
   };
-  void fill_inputs(std::uint64_t& random);
   void give_inputs();
   std::int64_t byte_of(const Row& row, std::int64_t element) const;
   std::size_t buffer_of(std::size_t tensor) const { return workload_.fused ? 0 : tensor; }
@@ -145,9 +145,10 @@ class WorkloadData final : public WorkloadMemory {
   /// That at which malloc places large blocks.
   static constexpr std::size_t table_offset = 64;
   harness::GuardedMapping cos_, sin_;
-  /// The input as it was made, which no kernel sees; out of place what kernels read; and where they
-  /// write.
-  AlignedBytes pristine_[2], inputs_[2], work_[2], positions_;
+  PristineInput pristine_[2];
+  /// Out of place what kernels read; and where they write.
+  AlignedBytes inputs_[2], work_[2], positions_;
+  mutable std::vector<std::byte> given_;  ///< the row that given() was asked for last
   Change change_;
   std::vector<std::byte> witness_;
 };

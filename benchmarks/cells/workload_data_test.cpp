@@ -204,7 +204,9 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
                   0);
             }
             data.take_change(true);
-            EXPECT_EQ(reinterpret_cast<const float*>(data.input(i))[k], now[k]);
+            EXPECT_EQ(reinterpret_cast<const float*>(
+                          data.given(i, change.token, change.head))[change.element],
+                      now[k]);
           }
         }
         EXPECT_EQ(changed, 1);

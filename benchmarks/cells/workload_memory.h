@@ -36,7 +36,8 @@ class WorkloadMemory {
   /// The positions of the last call. [batch x tokens]
   virtual std::vector<std::int32_t> last_positions() const = 0;
   /// The elements of a head, as the first call was given them and as the last call left them. The
-  /// token is one of the whole batch. What an earlier call gave may be gone.
+  /// token is one of the whole batch. What an earlier call gave may be gone, and what given()
+  /// returned before is overwritten.
   virtual const std::byte* given(std::size_t tensor, std::int64_t token,
                                  std::int64_t head) const = 0;
   virtual const std::byte* left(std::size_t tensor, std::int64_t token,

@@ -24,7 +24,7 @@ std::unique_ptr<Cell> HostGroupMemory::ceiling_cell(const std::string& variant, 
 std::uint64_t HostGroupMemory::refreshes_one_in() const {
   constexpr std::int64_t up_to_bytes = std::int64_t{2} << 20;
   if (ceiling_working_set_bytes(workload_) <= up_to_bytes) return 1;
-  return can_move() ? 4 : 8;
+  return can_move() ? 8 : 16;
 }
 
 // The C library places buffers that are larger at one offset in pages of their own.

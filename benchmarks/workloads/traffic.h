@@ -7,6 +7,7 @@
 // position a token, of the workload's type. Gaps of a layout are not moved. A kernel that moves
 // more bytes is slower for it, so GB/s from these bytes can only be too low.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -102,13 +103,17 @@ inline std::int64_t room_bytes(const Workload& w, const harness::TensorCase& t) 
   return saturating_product({w.batch, row, element_bytes(w)});
 }
 
-/// Bytes that the harness allocates: the data twice (as made, and the buffer) or three times (as
-/// made, input and output), the whole table, and the positions, as int32 and as the kernel reads
-/// them.
+/// Of the input as it was made, what is kept for each tensor at most.
+inline constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 20;
+
+/// Bytes that the harness allocates: the data once (the buffer) or twice (input and output), what
+/// is kept of the input as it was made, the whole table, and the positions, as int32 and as the
+/// kernel reads them.
 inline std::int64_t allocated_bytes(const Workload& w) {
-  const std::int64_t data = saturating_product(
-      {is_in_place(w) ? 2 : 3,
-       saturating_sum({room_bytes(w, w.tensors[0]), room_bytes(w, w.tensors[1])})});
+  const std::int64_t tensors =
+      saturating_sum({room_bytes(w, w.tensors[0]), room_bytes(w, w.tensors[1])});
+  const std::int64_t data = saturating_sum({saturating_product({is_in_place(w) ? 1 : 2, tensors}),
+                                            std::min(tensors, 2 * most_kept_bytes)});
   const std::int64_t held = saturating_product({positions_held(w), 4});
   const std::int64_t read = position_bytes(w, saturating_product({w.batch, w.tokens}));
   return saturating_sum({data, table_bytes(w), held, read});

@@ -164,7 +164,7 @@ int Launches::pick_ceilings() {
   if (host == workers_.end()) return 0;
   BoardRequest request = request_for(0, ROPE_HOST);
   request.ceilings_only = true;
-  if (budget_.counts()) request.launch_s = budget_.share_s(20);
+  if (budget_.counts()) request.launch_s = budget_.share_s(40);
   request.kernels.clear();
   // No kernel runs here, so no plugin is loaded, and no thread of a plugin runs beside it.
   WorkerOptions without_plugins = kernels_.workers.at(ROPE_HOST);
