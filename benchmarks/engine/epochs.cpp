@@ -255,6 +255,10 @@ class GroupRounds : ContestantCalls {
     const double tokens = static_cast<double>(row.tokens) * crew_.size();
     row.ns_per_token.push_back(time->wall_s * 1e9 / static_cast<double>(calls) / tokens);
     row.iterations.push_back(calls);
+    if (!e.cell().own_calls()) {
+      const double before_ns = std::exchange(probed_ns_, throughput_probe());
+      row.probe_ns.push_back(static_cast<std::int64_t>(std::max(before_ns, probed_ns_)));
+    }
     row.involuntary_switches += time->involuntary_switches;
     row.page_faults += watch_.page_faults();
     e.switches += watch_.switches();
@@ -320,6 +324,7 @@ class GroupRounds : ContestantCalls {
   double epoch_s_;
   std::uint64_t order_seed_, random_ = fresh_seed(), first_judged_ = next_random(random_);
   bool adds_calls_;
+  double probed_ns_ = 0;  ///< the last throughput_probe(), after an epoch
 };
 
 }  // namespace

@@ -36,6 +36,8 @@ TEST(Paired, RoundsStandSideBySide) {
     EXPECT_EQ(row.board, "half_split / f32 / in place / table");
     EXPECT_EQ(row.ns_per_token.size(), 8u);  // two designs of four
     EXPECT_EQ(row.iterations, outcome.rows[0].iterations);
+    EXPECT_EQ(row.probe_ns.size(), row.iterations.size());
+    for (const std::int64_t ns : row.probe_ns) EXPECT_GT(ns, 0);
     EXPECT_EQ(row.iterations.back() % 2, 1);
     EXPECT_GT(row.ns_per_token_median, 0);
     EXPECT_EQ(row.reverified > 0, !row.is_ceiling()) << row.kernel;

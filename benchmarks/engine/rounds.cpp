@@ -79,6 +79,7 @@ void Contestant::forget_rounds() {
   report::TimingRow& row = cell().row;
   row.ns_per_token.clear();
   row.iterations.clear();
+  row.probe_ns.clear();
   row.involuntary_switches = row.page_faults = 0;
   heap_calls = mapped_bytes = switches = called = 0;
   wall_s = cpu_s = 0;

@@ -41,6 +41,12 @@ Answer frequency(const Machine& m) {
                                                   m.spin.ns_a_step, m.spin.spread * 100));
 }
 
+Answer core(const Machine& m) {
+  return answer(m.core.spread < 0.1,
+                fmt::format("{:.0f} ns for independent work, a tenth of it {:.0f} % above the best",
+                            m.core.ns_a_step, 100 * m.core.spread));
+}
+
 Answer throttling(const Machine& m) {
   const std::int64_t count =
       m.files.number(std::string(cpus) + "cpu0/thermal_throttle/core_throttle_count");
@@ -180,6 +186,12 @@ constexpr Check checks[] = {
      "a chain of multiplications takes the same time at the same clock rate, so its spread "
      "is what the clock or a neighbour adds",
      "wait until the machine is quiet; repeat with more rounds", frequency},
+    {"core",
+     "independent work fills the units of a core, so a neighbour on it, which may be another "
+     "virtual "
+     "machine, makes it slower",
+     "use a machine whose cores are yours alone, or more time: a row tells the state in each round",
+     core},
     {"throttling", "a core that was too hot ran slower for a while",
      "cool the machine, or measure less at once", throttling},
     {"sibling", "two threads of one core share its units and its L1 cache",

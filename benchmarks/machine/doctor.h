@@ -18,6 +18,7 @@ struct Machine {
   double load_average = 0;         ///< over the last minute
   std::map<int, double> cpu_busy;  ///< by processor: the share of 0.2 s that other processes used
   SpinProbe spin;
+  SpinProbe core;  ///< of throughput_probe()
   TimerProbe timer;
   std::int64_t largest_workload_bytes = 0;
   std::string build_type, sanitizer;  ///< of this binary; sanitizer is empty if there is none

@@ -46,6 +46,7 @@ Machine probe_machine(std::int64_t largest_workload_bytes) {
   getloadavg(&m.load_average, 1);
   m.cpu_busy = busy_shares(m.files);
   m.spin = spin_probe();
+  m.core = core_probe();
   m.timer = timer_probe();
   m.largest_workload_bytes = largest_workload_bytes;
   m.build_type = build_info::build_type;

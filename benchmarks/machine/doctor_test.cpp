@@ -39,6 +39,7 @@ class Doctor : public testing::Test {
     machine_.cpu_count = 2;
     machine_.cpu_busy = {{0, 0.9}, {2, 0.01}};
     machine_.spin = {1.5, 0.01};
+    machine_.core = {900, 0.02};
     machine_.timer = {25, 20};
     machine_.largest_workload_bytes = std::int64_t{1} << 30;
     machine_.build_type = "Release";
@@ -73,7 +74,7 @@ TEST_F(Doctor, FindsNothingWhereNothingIsWrong) {
     EXPECT_TRUE(f.remedy.empty()) << f.name;
     EXPECT_TRUE(names.insert(f.name).second) << f.name;
   }
-  EXPECT_EQ(names.size(), 17u);
+  EXPECT_EQ(names.size(), 18u);
 }
 
 TEST_F(Doctor, FindsEachFaultAndOnlyIt) {
@@ -117,6 +118,9 @@ TEST_F(Doctor, FindsWhatWasProbed) {
   machine_.spin.spread = 0.2;
   EXPECT_EQ(only("frequency"), "1.500 ns a step, spread 20.0 %");
   machine_ = good;
+  machine_.core.spread = 0.3;
+  EXPECT_EQ(only("core"), "900 ns for independent work, a tenth of it 30 % above the best");
+  machine_ = good;
   machine_.timer.overhead_ns = 900;
   EXPECT_EQ(only("timer"), "900 ns a reading, resolves 20 ns");
   machine_ = good;
@@ -156,18 +160,19 @@ TEST_F(Doctor, FilesOfNonsenseDoNoHarm) {
     if (entry.is_regular_file())
       std::ofstream(entry.path()) << std::string("\xff\0-9999999999999999999,5-\n\n", 25);
   write("sys/devices/system/node/online", "0-99999999999,-,4-2");
-  EXPECT_EQ(examine(machine_).size(), 17u);
+  EXPECT_EQ(examine(machine_).size(), 18u);
 }
 
 TEST(DoctorProbe, ThisMachineCanBeProbed) {
   const Machine m = probe_machine(1);
   EXPECT_GT(m.spin.ns_a_step, 0);
   EXPECT_GE(m.spin.spread, 0);
+  EXPECT_GT(m.core.ns_a_step, 0);
   EXPECT_EQ(scalar_after_512_bit().has_value(), missing_cpu_feature("avx512f").empty());
   EXPECT_GT(scalar_after_512_bit().value_or(1), 0);
   EXPECT_GT(m.timer.overhead_ns, 0);
   EXPECT_FALSE(m.allowed_cpus.empty());
-  EXPECT_EQ(examine(m).size(), 17u);
+  EXPECT_EQ(examine(m).size(), 18u);
 }
 
 }  // namespace

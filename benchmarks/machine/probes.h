@@ -18,6 +18,17 @@ struct SpinProbe {
 /// Takes about 20 ms for 101 samples.
 SpinProbe spin_probe(int samples = 101);
 
+/// The time of a piece of independent multiplications, and of loads over L1, in ns. A neighbour on
+/// the core makes it longer, which a chain does not show. Takes about 2 us.
+double throughput_probe();
+
+/// Its median over 0.1 s, in ns, and how far the slowest tenth lies above the fastest fiftieth.
+SpinProbe core_probe();
+
+/// How fast memory is copied beyond the first caches, in bytes/s, read and written ones together.
+/// Takes about 0.1 s.
+double copied_bytes_per_s();
+
 /// The chain's time right after a burst of 512-bit multiplications, divided by its time after a
 /// burst of scalar ones. Above 1 if wide vectors slow down the code that follows. Nothing without
 /// AVX-512. Takes about 20 ms.

@@ -15,6 +15,10 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// Independent work that takes so many times as long as at best is that of a slower processor. Two
+// threads of a core cost each other 1.25 times and more.
+constexpr double slow_from = 1.12;
+
 bool is_time(double ns) {
   return std::isfinite(ns) && ns > 0;
 }
@@ -232,8 +236,34 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows, double mar
   return groups;
 }
 
+/// Beside work of others the processor does independent work more slowly. What is best is told by
+/// all rounds of the run, since a whole launch may lie beside a neighbour.
+void count_slow_rounds(std::vector<ClaimGroup>& groups) {
+  double best_ns = infinity;
+  const auto each = [&](const auto& use) {
+    for (ClaimGroup& group : groups)
+      for (const Claim& claim : group.claims)
+        for (const TimingRow* row : claim.rows)
+          if (!row->probe_ns.empty()) use(group, row->probe_ns);
+  };
+  each([&](ClaimGroup&, std::vector<std::int64_t> ns) {
+    const auto at = ns.begin() + std::ssize(ns) / 50;
+    std::nth_element(ns.begin(), at, ns.end());
+    best_ns = std::min(best_ns, static_cast<double>(*at));
+  });
+  std::map<const ClaimGroup*, double> rounds;
+  each([&](ClaimGroup& group, const std::vector<std::int64_t>& ns) {
+    rounds[&group] += static_cast<double>(ns.size());
+    group.slow_share += static_cast<double>(std::count_if(ns.begin(), ns.end(), [&](auto t) {
+      return static_cast<double>(t) > slow_from * best_ns;
+    }));
+  });
+  for (ClaimGroup& group : groups)
+    if (group.slow_share > 0) group.slow_share /= rounds[&group];
+}
+
 /// What disturbed a contestant's rounds.
-std::string disturbances(const Claim& claim) {
+std::string disturbances(const Claim& claim, const ClaimGroup& group) {
   double steal_ms = 0, off_cpu = 0;
   for (const TimingRow* row : claim.rows) {
     steal_ms += row->steal_ms;
@@ -241,6 +271,8 @@ std::string disturbances(const Claim& claim) {
   }
   std::string text;
   if (steal_ms > 0) text += fmt::format(", {:.0f} ms stolen by other machines", steal_ms);
+  if (group.slow_share >= 0.1)
+    text += fmt::format(", {:.0f} % of the rounds on a slower processor", 100 * group.slow_share);
   if (off_cpu >= 0.01)
     text += fmt::format(", {:.0f} % of the time off the processor", 100 * off_cpu);
   return text;
@@ -331,7 +363,7 @@ std::string why_open(const Claim& claim, const ClaimGroup& group) {
               ? fmt::format(": needs {}, had {}", time_text(spent_s * claim.times_needed),
                             time_text(spent_s))
               : "") +
-         disturbances(claim);
+         disturbances(claim, group);
 }
 
 Claims claims_of(const std::vector<TimingRow>& rows, double margin) {
@@ -344,6 +376,7 @@ Claims claims_of(const std::vector<TimingRow>& rows, double margin) {
       if (claim.role == Role::null_twin && was_timed(claim)) ++twins;
     }
   pool_ceilings(rows, out.groups);
+  count_slow_rounds(out.groups);
   // One twin of the run that differs makes the run invalid, so all twins share the error.
   const double twin_error = claim_error / static_cast<double>(std::max<std::int64_t>(twins, 1));
   for (ClaimGroup& group : out.groups) {

@@ -70,6 +70,7 @@ struct ClaimGroup {
   std::int64_t comparisons = 0;
   double epoch_us = 0;        ///< the longest of its launches
   std::int64_t block = 1;     ///< the longest of its intervals, in rounds
+  double slow_share = 0;      ///< of the rounds that were probed: those of a slower processor
   std::vector<Claim> claims;  ///< in the order of the rows; holds baseline, twin and references too
 };
 

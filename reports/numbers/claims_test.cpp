@@ -76,6 +76,23 @@ const Claim& claim_on(const Claims& claims, std::string_view kernel) {
   throw std::runtime_error("no claim on " + std::string(kernel));
 }
 
+// A launch that lies wholly beside a neighbour is slow by what the others tell.
+TEST(Claims, RoundsOfASlowerProcessorAreCountedOverAllLaunches) {
+  std::mt19937_64 random(seed);
+  std::vector<TimingRow> rows = make_run(random, 100, 1);
+  for (TimingRow& row : rows) row.probe_ns.assign(row.ns_per_token.size(), 1000);
+  EXPECT_EQ(claims_of(rows).groups[0].slow_share, 0);
+  for (TimingRow& row : rows)
+    if (row.launch == 1) row.probe_ns.assign(row.ns_per_token.size(), 1300);
+  EXPECT_NEAR(claims_of(rows).groups[0].slow_share, 1.0 / 3, 1e-12);
+  for (TimingRow& row : rows) row.probe_ns.assign(row.ns_per_token.size(), 1300);
+  EXPECT_EQ(claims_of(rows).groups[0].slow_share, 0) << "then it is the usual state";
+  rows[0].probe_ns.assign(rows[0].probe_ns.size(), 1000);
+  EXPECT_GT(claims_of(rows).groups[0].slow_share, 0.5);
+  for (TimingRow& row : rows) row.probe_ns.clear();
+  EXPECT_EQ(claims_of(rows).groups[0].slow_share, 0) << "not probed";
+}
+
 TEST(Claims, TheSameKernelTwiceIsNotCalledDifferent) {
   std::mt19937_64 random(seed);
   int different = 0, same = 0;

@@ -28,7 +28,7 @@ ROPEWALK_FIELDS(each_field, VerdictRow, kernel, summary, plugin, angle_contract,
                 cause, worst_margin, worst_replay, judged_on, declared, coverage, not_offered,
                 not_met, severity)
 ROPEWALK_FIELDS(each_field, TimingRow, kernel, summary, workload, source, phase, board, outcome,
-                reason, known, tokens, bytes, working_set_bytes, ns_per_token, iterations,
+                reason, known, tokens, bytes, working_set_bytes, ns_per_token, iterations, probe_ns,
                 ns_per_token_median, gb_per_s_median, role, launch, epoch_us, threads, processors,
                 variant, table_bytes, workspace_bytes, judged_on, heap_calls, mapped_bytes,
                 prepare_s, kept_bytes, slow_calls, slow_times, spin_ns_before, spin_ns_after,

@@ -145,6 +145,8 @@ Row parse_row(const json& object) {
       throw FieldError{"field 'outcome' is not a word of this schema"};
     if (row.iterations.size() != row.ns_per_token.size())
       throw FieldError{"fields 'ns_per_token' and 'iterations' differ in length"};
+    if (!row.probe_ns.empty() && row.probe_ns.size() != row.ns_per_token.size())
+      throw FieldError{"fields 'ns_per_token' and 'probe_ns' differ in length"};
   }
   if constexpr (std::same_as<Row, CurveRow>)
     if (row.x.size() != row.y.size()) throw FieldError{"fields 'x' and 'y' differ in length"};

@@ -122,6 +122,9 @@ struct TimingRow {
   /// contestant of the workload. Ratios are formed round by round.
   std::vector<double> ns_per_token;
   std::vector<std::int64_t> iterations;  ///< calls in each round
+  /// Of each round of the host, what a piece of independent work took just before or just after it,
+  /// whichever was longer, in ns. It is longer beside a neighbour on the core. Empty: not probed.
+  std::vector<std::int64_t> probe_ns;
   double ns_per_token_median = 0, gb_per_s_median = 0;
   Role role = Role::kernel;
   std::int64_t launch = 0;  ///< counted from 0

@@ -234,6 +234,8 @@ TEST_F(Record, TimingRowsKnowTheirRoles) {
   expect(R"("threads":1)", R"("threads":0)", "'threads' is outside 1 .. 65536");
   expect(R"("launch":0)", R"("launch":-1)", "'launch' is outside 0 .. 1000000");
   expect("[1000,1000,1000]", "[1000]", "differ in length");
+  expect("\"probe_ns\":[]", "\"probe_ns\":[1]", "differ in length");
+  expect("\"probe_ns\":[]", "\"probe_ns\":[1,2,3]", "");
   timing = to_json_line(sample_device_timing());
   expect("cuda", "cuda", "");
   expect(R"("sets":24)", R"("sets":-1)", "'sets' is outside 0 .. ");

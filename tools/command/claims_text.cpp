@@ -52,6 +52,8 @@ std::string claims_as_text(const Claims& claims) {
       text += fmt::format("; to {}, noise floor {}, epochs of {:.0f} us, blocks of {} round{}",
                           group.baseline, floor_text(group.noise_floor), group.epoch_us,
                           group.block, group.block == 1 ? "" : "s");
+    if (group.slow_share >= 0.005)
+      text += fmt::format(", {:.0f} % of them on a slower processor", 100 * group.slow_share);
     text += ")\n";
     std::vector<const Claim*> ordered;
     for (const Claim& claim : group.claims) ordered.push_back(&claim);

@@ -210,7 +210,7 @@ void add_answers(CLI::App& verb, bench::ConfigAnswers& answers, CLI::Option* con
       ->needs(config);
   verb.add_option("--theta", answers.theta, when + "the base of the frequencies")
       ->type_name("N")
-      ->check(CLI::Range(1.0, 1e300, "1 to 1e300"))
+      ->check(from_to(1, 1e300, "1 to 1e300"))
       ->needs(config);
   const std::pair<const char*, std::optional<std::int64_t>&> sizes[] = {
       {"--heads", answers.heads}, {"--kv-heads", answers.kv_heads}};
@@ -296,12 +296,12 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
               "launches at least). It ends sooner once all claims are settled. In run it "
               "starts after verify")
           ->type_name("SECONDS")
-          ->check(CLI::Range(1.0, 1e6, "1 to 1000000"));
+          ->check(from_to(1, 1e6, "1 to 1000000"));
   verb.add_option_function<double>(
           "--margin", [&options](double percent) { options.margin = percent / 100; },
           "FASTER and SLOWER mean by more than this, SAME by no more (default 1)")
       ->type_name("PERCENT")
-      ->check(CLI::Range(0.01, 50.0, "0.01 to 50"));
+      ->check(from_to(0.01, 50, "0.01 to 50"));
   verb.add_option("--rounds", options.rounds,
                   "a fixed effort in place of a budget: the least number of rounds in each launch "
                   "(default: 24; 12 in smoke, 40 in full)")

@@ -22,6 +22,16 @@ void add_no_cuda_option(CLI::App& verb, KernelChoice& choice);
 void add_no_baselines_option(CLI::App& verb, KernelChoice& choice);
 void add_needless_no_baselines_option(CLI::App& verb);  ///< of a verb that takes none
 void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help);
+/// A number from one to the other. CLI::Range lets NaN pass.
+inline CLI::Validator from_to(double low, double high, const std::string& text) {
+  return CLI::Range(low, high, text) &
+         CLI::Validator(
+             [](std::string& word) {
+               return word.find_first_of("nN") == word.npos ? "" : word + " is not a number";
+             },
+             "");
+}
+
 /// Adds --property, --cases and --jobs.
 void add_judging_options(CLI::App& verb, JudgingOptions& options);
 void add_profile_option(CLI::App& verb, properties::Profile& profile);

@@ -221,7 +221,7 @@ void define(CLI::App& verb, CompareOptions& o) {
                   "hide in the noise, a line says so, and the exit code is 3")
       ->type_name("PERCENT")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1000.0, "0 to 1000"));
+      ->check(from_to(0, 1000, "0 to 1000"));
   verb.add_option(
           "--unresolved", o.unresolved,
           "what \"cannot tell\" means to a job: pass is exit code 0 with a warning line (the "

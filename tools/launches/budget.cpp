@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "benchmarks/engine/paired.h"
@@ -66,11 +67,51 @@ bool Budget::ends_before(std::int64_t done, const std::vector<TimingRow>& rows) 
     return settled_groups(rows).size() == timed.size() || left_s() < launch_s_ / 2;
   }
   if (is_usual_) return false;
-  const double needed_s = launch_s_ * static_cast<double>(least_launches - done);
-  if (done == 0 ? left_s() > 0 : left_s() > 0.8 * needed_s) return false;
-  too_small_ = fmt::format("a budget of {:.4g} s is too small: {} of {} launches took {:.1f} s",
-                           all_s_, done, least_launches, all_s_ - left_s());
+  const auto any_fits = [&] {
+    const auto& dropped = without_time(done);
+    return std::any_of(group_s_.begin(), group_s_.end(),
+                       [&](const auto& group) { return !dropped.contains(group.first); });
+  };
+  if (done == 0 ? left_s() > 0 : fits(launch_s_, done) || any_fits()) return false;
+  const double spent_s = all_s_ - left_s();
+  const double needs_s = spent_s + static_cast<double>(least_launches - done) * launch_s_;
+  refuse(
+      fmt::format("{} of {} launches took {:.1f} s{}", done, least_launches, spent_s,
+                  done > 0 ? fmt::format("; try --budget {:.0f}", std::ceil(1.1 * needs_s)) : ""));
   return true;
+}
+
+bool Budget::fits(double launch_s, std::int64_t done) const {
+  constexpr double slack = 1.25;  // a launch with less time has fewer rounds
+  return launch_s * static_cast<double>(least_launches - done) <= slack * left_s();
+}
+
+void Budget::refuse(const std::string& takes) {
+  too_small_ = fmt::format("a budget of {:.4g} s is too small: {}", all_s_, takes);
+}
+
+void Budget::end_group(const std::string& group) {
+  const auto now = std::chrono::steady_clock::now();
+  group_s_[group] = std::chrono::duration<double>(now - group_began_).count();
+  group_began_ = now;
+}
+
+const std::set<std::string>& Budget::without_time(std::int64_t done) {
+  if (!is_given() || done <= 0 || done >= least_launches) return without_time_;
+  double launch_s = launch_s_;
+  std::vector<std::pair<double, std::string>> kept;
+  for (const auto& [group, s] : group_s_)
+    if (without_time_.contains(group))
+      launch_s -= s;
+    else
+      kept.emplace_back(s, group);
+  std::sort(kept.begin(), kept.end());
+  for (; !kept.empty(); kept.pop_back()) {
+    if (fits(launch_s, done)) break;
+    launch_s -= kept.back().first;
+    without_time_.insert(kept.back().second);
+  }
+  return without_time_;
 }
 
 const std::set<std::string>& Budget::settled_groups(const std::vector<TimingRow>& rows) {

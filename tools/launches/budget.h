@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,7 +34,18 @@ class Budget {
   double left_s() const;
   /// One of so many equal parts of what is left, at least a millisecond.
   double share_s(std::int64_t parts) const;
-  void begin_launch() { launch_s_ = overhead_s_ = 0; }
+  void begin_launch() {
+    launch_s_ = overhead_s_ = 0;
+    group_s_.clear();
+  }
+  /// The groups of a board come one after the other from now on.
+  void begin_board() { group_began_ = std::chrono::steady_clock::now(); }
+  void end_group(const std::string& group);
+  /// The groups that leave no time for the launches of others. The costliest go first.
+  const std::set<std::string>& without_time(std::int64_t done);
+  /// Whether the budget is the user's, who wants no more spent.
+  bool is_given() const { return counts() && !is_usual_; }
+  void refuse(const std::string& takes);
   /// Adds to the time of the launch. `timed_s` of it was to be for rounds.
   void spend(double s, double timed_s) {
     launch_s_ += s;
@@ -51,9 +63,14 @@ class Budget {
   const std::string& too_small() const { return too_small_; }
 
  private:
+  /// Whether the launches that a claim still needs fit into what is left.
+  bool fits(double launch_s, std::int64_t done) const;
+
   double all_s_, margin_, launch_s_ = 0, overhead_s_ = 0;
   bool is_usual_;
-  std::chrono::steady_clock::time_point began_;
+  std::chrono::steady_clock::time_point began_, group_began_;
+  std::map<std::string, double> group_s_;  ///< of the last launch
+  std::set<std::string> without_time_;
   std::string too_small_;
   std::size_t rows_seen_ = 0;
   std::set<std::string> settled_;  // of so many rows

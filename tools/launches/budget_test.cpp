@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+#include <tuple>
+
 #include "reports/numbers/ratio_interval.h"
 #include "tools/launches/kernels_to_time.h"
+#include "tools/launches/left_out.h"
 
 namespace ropewalk::tools {
 namespace {
@@ -76,6 +80,56 @@ TEST(Budget, EndsWhenThereIsNoTimeForAnotherLaunch) {
   EXPECT_FALSE(usual.ends_before(2, rows_of(2, 1.02, 0.3))) << "three launches whatever they take";
   EXPECT_TRUE(usual.ends_before(3, rows_of(3, 1.02, 0.3))) << "and no more";
   EXPECT_EQ(over.share_s(3), 1e-3);
+}
+
+// Whoever fits is answered: the costliest group goes first, and not all do.
+TEST(Budget, GroupsWithoutTimeLeaveItToTheOthers) {
+  Budget budget(Effort{10, 0, 0, 0, 10, false}, Clock::now() - std::chrono::seconds(4), 0.01);
+  budget.begin_board();
+  budget.end_group("cheap");
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  budget.end_group("costly");
+  budget.spend(3.5, 3);
+  EXPECT_TRUE(budget.without_time(1).empty()) << "two launches of 3.5 s fit, with fewer rounds";
+  budget.spend(0.25, 0);
+  EXPECT_EQ(budget.without_time(0), std::set<std::string>()) << "nothing is known before a launch";
+  EXPECT_EQ(budget.without_time(3), std::set<std::string>()) << "a claim has enough";
+  EXPECT_EQ(budget.without_time(1), std::set<std::string>{"costly"})
+      << "without it two launches fit";
+  EXPECT_FALSE(budget.ends_before(1, {}));
+  budget.spend(10, 0);
+  EXPECT_TRUE(budget.ends_before(1, {})) << "none fits";
+  EXPECT_TRUE(budget.too_small().ends_with("s; try --budget 35")) << budget.too_small();
+  Budget usual(Effort{10, 0, 0, 0, 10, true}, Clock::now() - std::chrono::seconds(4), 0.01);
+  usual.end_group("costly");
+  usual.spend(30, 0);
+  EXPECT_TRUE(usual.without_time(1).empty()) << "three launches whatever they take";
+}
+
+TEST(LeaveOut, TheCostliestWorkloadsThatDoNotFit) {
+  const std::vector<harness::KernelFacts> kernels(2);
+  bench::Workload small;
+  small.name = "small";
+  for (harness::TensorCase& tensor : small.tensors) tensor.heads = 4, tensor.head_dim = 64;
+  small.rotary_dim = 64;
+  bench::Workload large = small;
+  large.name = "large";
+  large.tokens = std::int64_t{1} << 30;
+  const auto left_out = [&](std::vector<bench::Workload> workloads, double budget_s, bool usual) {
+    Budget budget(Effort{10, 0, 0, 0, budget_s, usual}, Clock::now(), 0.01);
+    const auto rows = leave_out(workloads, kernels, budget);
+    for (const TimingRow& row : rows) {
+      EXPECT_EQ(row.workload, "large");
+      EXPECT_EQ(row.outcome, Outcome::skipped);
+      EXPECT_TRUE(row.reason.starts_with("no time: large takes ")) << row.reason;
+    }
+    return std::tuple(rows.size(), workloads.size(), budget.too_small().substr(0, 42));
+  };
+  using Left = std::tuple<std::size_t, std::size_t, std::string>;
+  EXPECT_EQ(left_out({large, small}, 10, false), Left(2, 1, ""));
+  EXPECT_EQ(left_out({small}, 10, false), Left(0, 1, ""));
+  EXPECT_EQ(left_out({large}, 10, false), Left(0, 1, "a budget of 10 s is too small: large takes"));
+  EXPECT_EQ(left_out({large, small}, 10, true), Left(0, 2, "")) << "a usual budget is exceeded";
 }
 
 TEST(Budget, CostlyLaunchesAreFewer) {

@@ -15,6 +15,7 @@
 #include "reports/numbers/claims.h"
 #include "tools/command/claims_text.h"
 #include "tools/launches/board_rows.h"
+#include "tools/launches/left_out.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -38,6 +39,7 @@ void take_numbers_away(TimingRow& row, Outcome outcome, const std::string& why) 
   row.reason = why;
   row.ns_per_token.clear();
   row.iterations.clear();
+  row.probe_ns.clear();
   row.ns_per_token_median = row.gb_per_s_median = 0;
   row.involuntary_switches = row.page_faults = row.reverified = 0;
   row.host_ns_per_token = row.off_cpu_share = row.steal_ms = row.spin_ns_before =
@@ -90,6 +92,8 @@ int Launches::run_google_benchmark(const std::function<void(const VerdictRow&)>&
 // Restarts at launch 0 after each launch, because a kernel that breaks late may have led groups of
 // complete launches.
 int Launches::run_all() {
+  left_out_ = leave_out(workloads_, gate_.kernels(), budget_);
+  if (!budget_.too_small().empty()) return 0;
   if (const int code = pick_ceilings(); code != 0) return code;
   for (std::int64_t launch = 0; launch < effort_.launches;) {
     if (complete_.contains(launch)) {
@@ -205,6 +209,7 @@ BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) {
     const auto launches = budget_.launches_left(std::ssize(complete_) - 1);
     request.launch_s = budget_.share_s(launches * std::ssize(workers_));
     request.done = budget_.settled_groups(rows_);
+    request.done.merge(std::set(budget_.without_time(std::ssize(complete_) - 1)));
   }
   request.threads = options_.threads;
   request.baseline = options_.baseline;
@@ -221,6 +226,7 @@ Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_
                                         std::int32_t memory) {
   progress_.clear();
   flush_output();
+  budget_.begin_board();
   // Groups that a process did not end are timed again.
   std::erase_if(rows_, [&](const TimingRow& row) {
     return row.launch == launch && memory_of(row) == memory &&
@@ -262,6 +268,7 @@ void Launches::take(TimingRow row) {
   const bool told = broken != gate_.broken().end();
   if (row.outcome == Outcome::broken && told) row.known = broken->second.known;
   kept_.write(row);
+  if (row.is_ceiling()) budget_.end_group(group_of(row));
   // It was judged while timed, so the gate does not know of the break yet.
   if (row.outcome == Outcome::broken && !told) {
     gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
@@ -290,6 +297,7 @@ void Launches::forget_groups_led_by(const std::string& kernel) {
 
 // Broken and implausible kernels get no number; claims_of() decides which those are.
 void Launches::settle() {
+  std::move(left_out_.begin(), left_out_.end(), std::back_inserter(rows_));
   for (TimingRow& row : rows_)
     if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end()) {
       take_numbers_away(row, Outcome::broken, broken->second.reason);

@@ -76,7 +76,8 @@ class Launches {
   std::set<std::int64_t> complete_;  // numbers of launches
   std::vector<report::TimingRow> rows_;
   bool valid_ = true;
-  int lost_ = 0;  // boards that ended while no kernel's code ran
+  std::vector<report::TimingRow> left_out_;  // of workloads without time
+  int lost_ = 0;                             // boards that ended while no kernel's code ran
 };
 
 }  // namespace ropewalk::tools

@@ -150,8 +150,8 @@ TEST(Doctor, TellsAndReturnsZero) {
   for (const char* check : {"governor", "turbo", "frequency", "sibling", "load", "steal", "quota",
                             "memory", "virtualization", "timer"})
     EXPECT_TRUE(contains(r.out, check)) << check;
-  EXPECT_TRUE(contains(r.out, "17 checks: ")) << r.out;
-  EXPECT_EQ(lines_in(json.out), 17);
+  EXPECT_TRUE(contains(r.out, "18 checks: ")) << r.out;
+  EXPECT_EQ(lines_in(json.out), 18);
   EXPECT_TRUE(json.out.starts_with(R"({"check":"build","health":")")) << json.out;
   EXPECT_FALSE(contains(quiet.out, "\ngood")) << quiet.out;
   EXPECT_EQ(ropewalk("doctor --workload nothing").code, 2);

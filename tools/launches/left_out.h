@@ -1,0 +1,19 @@
+// What a bench leaves out before it begins.
+#pragma once
+#include <vector>
+
+#include "benchmarks/workloads/workloads.h"
+#include "harness/worker/worker.h"
+#include "reports/record/record.h"
+#include "tools/launches/budget.h"
+
+namespace ropewalk::tools {
+
+/// Takes out the workloads for which a budget of the user has no time, the costliest first, so that
+/// as many as can be are answered. Returns their rows, which are SKIPPED. If it has time for none,
+/// the budget is refused.
+std::vector<report::TimingRow> leave_out(std::vector<bench::Workload>& workloads,
+                                         const std::vector<harness::KernelFacts>& kernels,
+                                         Budget& budget);
+
+}  // namespace ropewalk::tools
