@@ -23,13 +23,23 @@ bool is_time(double ns) {
   return std::isfinite(ns) && ns > 0;
 }
 
-/// log(time of a / time of b) for each round in which both were timed.
-std::vector<double> log_ratios(const TimingRow& a, const TimingRow& b) {
-  std::vector<double> out;
+/// A round in which both were timed: log(time of a / time of b), and whether the processor was slow
+/// in neither.
+struct RoundRatio {
+  double log;
+  bool is_quiet;
+};
+
+std::vector<RoundRatio> round_ratios(const TimingRow& a, const TimingRow& b, double slow_ns) {
+  std::vector<RoundRatio> out;
+  const auto is_quiet = [&](const TimingRow& row, std::size_t i) {
+    return i >= row.probe_ns.size() || static_cast<double>(row.probe_ns[i]) <= slow_ns;
+  };
   const std::size_t rounds = std::min(a.ns_per_token.size(), b.ns_per_token.size());
   for (std::size_t i = 0; i < rounds; ++i)
     if (is_time(a.ns_per_token[i]) && is_time(b.ns_per_token[i]))
-      out.push_back(std::log(a.ns_per_token[i]) - std::log(b.ns_per_token[i]));
+      out.push_back({std::log(a.ns_per_token[i]) - std::log(b.ns_per_token[i]),
+                     is_quiet(a, i) && is_quiet(b, i)});
   return out;
 }
 
@@ -39,17 +49,46 @@ const TimingRow* row_of_launch(const Claim& claim, std::int64_t launch) {
   return nullptr;
 }
 
-/// The compared rounds of two contestants, by launch.
-LaunchLogs pair_up(const Claim& a, const Claim& b) {
-  LaunchLogs out;
-  for (const TimingRow* row : a.rows) {
-    const TimingRow* other = row_of_launch(b, row->launch);
-    if (other == nullptr) continue;
-    std::vector<double> logs = log_ratios(*row, *other);
-    if (!logs.empty()) out.push_back(std::move(logs));
+/// The compared rounds of two contestants, by launch. A neighbour may slow one of them more than
+/// the other, so only rounds without one count, of the launches that have enough of them. If too
+/// few have, all rounds count, and no claim is made that those without one do not share
+/// (docs/decisions/0057).
+struct PairedRounds {
+  LaunchLogs logs;
+  double look = 1;             ///< what the launches that were left out change of a look's error
+  std::vector<double> others;  ///< rounds without a neighbour, where all count
+
+  PairedRounds(const Claim& a, const Claim& b) {
+    constexpr std::ptrdiff_t enough = 20;
+    LaunchLogs quiet;
+    for (const TimingRow* row : a.rows) {
+      const TimingRow* other = row_of_launch(b, row->launch);
+      if (other == nullptr) continue;
+      std::vector<double> all, some;
+      for (const RoundRatio& round : round_ratios(*row, *other, a.slow_ns)) {
+        all.push_back(round.log);
+        if (round.is_quiet) some.push_back(round.log);
+      }
+      if (all.empty()) continue;
+      others.insert(others.end(), some.begin(), some.end());
+      if (some.size() == all.size() || std::ssize(some) >= enough) quiet.push_back(std::move(some));
+      logs.push_back(std::move(all));
+    }
+    if (std::ssize(quiet) < least_launches || 2 * quiet.size() < logs.size()) return;
+    look = share_of_look(std::ssize(logs)) / share_of_look(std::ssize(quiet));
+    logs = std::move(quiet);
+    others.clear();
   }
-  return out;
-}
+  Interval interval(double error) const {
+    constexpr std::size_t tell_a_median = 12;
+    Interval out = ratio_interval(logs, look * error);
+    if (others.size() < tell_a_median || out.rounds == 0) return out;
+    const double median = std::exp(median_of(others));
+    out.low = std::min(out.low, median);
+    out.high = std::max(out.high, median);
+    return out;
+  }
+};
 
 /// The larger distance from 1 of the interval's two ends.
 double reach(const Interval& interval) {
@@ -140,7 +179,7 @@ const Claim* ceiling_of(const ClaimGroup& group) {
 }
 
 void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
-  claim.of_ceiling = pooled_interval(pair_up(ceiling, claim), error);
+  claim.of_ceiling = pooled_interval(PairedRounds(ceiling, claim).logs, error);
   if (claim.of_ceiling.rounds > 0) claim.ceiling_share = ceiling.ns_per_token / claim.ns_per_token;
   if (claim.of_ceiling.rounds > 0 && claim.of_ceiling.low > 1 + roof_allowance)
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
@@ -188,14 +227,15 @@ void compare(ClaimGroup& group, double twin_error) {
   if (twin == nullptr || !twin->has_speed) group.margin = group.noise_floor = infinity;
   for (Claim& claim : group.claims) {
     if (!is_compared(claim)) continue;
-    const LaunchLogs logs = pair_up(claim, *baseline);
-    claim.interval = ratio_interval(logs, error);
+    const PairedRounds rounds(claim, *baseline);
+    claim.interval = rounds.interval(error);
     group.block = std::max(group.block, claim.interval.block);
-    for (const auto& launch : logs) claim.launch_ratios.push_back(std::exp(median_of(launch)));
+    for (const auto& launch : rounds.logs)
+      claim.launch_ratios.push_back(std::exp(median_of(launch)));
     if (claim.role != Role::null_twin) continue;
     group.noise_floor = reach(claim.interval);
     group.margin = std::max(group.margin, std::abs(claim.interval.ratio - 1));
-    group.valid = !is_clear_of(ratio_interval(logs, twin_error), group.asked_margin);
+    group.valid = !is_clear_of(rounds.interval(twin_error), group.asked_margin);
   }
   for (Claim& claim : group.claims) {
     if (!is_compared(claim)) continue;
@@ -258,8 +298,10 @@ void count_slow_rounds(std::vector<ClaimGroup>& groups) {
       return static_cast<double>(t) > slow_from * best_ns;
     }));
   });
-  for (ClaimGroup& group : groups)
+  for (ClaimGroup& group : groups) {
     if (group.slow_share > 0) group.slow_share /= rounds[&group];
+    for (Claim& claim : group.claims) claim.slow_ns = slow_from * best_ns;
+  }
 }
 
 /// What disturbed a contestant's rounds.
@@ -285,7 +327,7 @@ double error_of_pairs(std::int64_t kernels) {
 }
 
 Interval paired_interval(const Claim& a, const Claim& b, double error) {
-  return ratio_interval(pair_up(a, b), error);
+  return PairedRounds(a, b).interval(error);
 }
 
 // Two ratios more may be open: the fastest kernel's to the others tell which to use, and those of

@@ -5,6 +5,7 @@
 // contestant's time divided by the baseline's time, so a ratio below 1 is faster.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ struct Claim {
   double times_needed = 0;
   /// Set for UNRESOLVED: it lies so close to the margin that more time decides nothing.
   bool is_at_margin = false;
+  /// A probe (TimingRow::probe_ns) that took longer is that of a slower processor.
+  double slow_ns = std::numeric_limits<double>::infinity();
   Interval of_ceiling;  ///< the ceiling's time / its time, round by round; 1 is the ceiling itself
   /// The same of ns_per_token: what is shown beside it. 0 without a ceiling in the same rounds.
   double ceiling_share = 0;

@@ -93,6 +93,29 @@ TEST(Claims, RoundsOfASlowerProcessorAreCountedOverAllLaunches) {
   EXPECT_EQ(claims_of(rows).groups[0].slow_share, 0) << "not probed";
 }
 
+// The kernel is as fast as the baseline, and slower beside a neighbour.
+TEST(Claims, ANeighbourThatHitsOneContestantMoreMakesNoClaim) {
+  const auto outcome = [](std::int64_t slow_of_ten, bool probed, std::int64_t rounds = 200) {
+    std::mt19937_64 random(seed);
+    std::vector<TimingRow> rows = make_run(random, rounds, 1, std::vector<double>(10, 1));
+    for (TimingRow& row : rows) {
+      for (std::size_t i = 0; i < row.ns_per_token.size(); ++i) {
+        const bool slow = static_cast<std::int64_t>(i) * 7 % 10 < slow_of_ten;
+        row.probe_ns.push_back(slow ? 1400 : 1000);
+        if (slow) row.ns_per_token[i] *= row.role == Role::kernel ? 1.5 : 1.3;
+      }
+      if (!probed) row.probe_ns.clear();
+    }
+    return claim_on(claims_of(rows), "other").outcome;
+  };
+  EXPECT_EQ(outcome(0, true), Outcome::same);
+  EXPECT_EQ(outcome(6, false), Outcome::slower) << "the control: nothing tells the states apart";
+  EXPECT_EQ(outcome(6, true), Outcome::same) << "80 rounds of each launch are quiet";
+  EXPECT_EQ(outcome(9, true), Outcome::same) << "20 are";
+  EXPECT_EQ(outcome(9, true, 100), Outcome::unresolved) << "10 are too few, but they tell another";
+  EXPECT_EQ(outcome(10, true), Outcome::slower) << "the usual state of this machine";
+}
+
 TEST(Claims, TheSameKernelTwiceIsNotCalledDifferent) {
   std::mt19937_64 random(seed);
   int different = 0, same = 0;

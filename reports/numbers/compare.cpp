@@ -94,6 +94,22 @@ void judge(ComparedCell& cell, double max_regression) {
   cell.cannot_tell = !cell.regression && !(cell.ratio.high <= 1 + max_regression);
 }
 
+/// What would decide on which side of the limit the ratio lies. More launches narrow its range with
+/// the square root of their number, but not below the spread.
+std::string what_would_decide(const ComparedCell& cell, double limit) {
+  constexpr double most_launches_told = 100;
+  const double off = std::abs(cell.ratio.ratio / limit - 1);
+  const double half =
+      std::max(cell.ratio.high / cell.ratio.ratio, cell.ratio.ratio / cell.ratio.low) - 1;
+  const auto launches = static_cast<double>(std::min(cell.launches_a, cell.launches_b));
+  const double needed = std::ceil(std::max(launches * (half / off) * (half / off), launches + 1));
+  if (off > cell.spread && needed <= most_launches_told)
+    return fmt::format("about {:.0f} launches of each run may decide it", needed);
+  return fmt::format(
+      "unchanged code differs by {} from run to run here: time both builds in one run",
+      percent_text(100 * cell.spread));
+}
+
 struct Unit {
   const BoardEntry *ceiling_a = nullptr, *ceiling_b = nullptr;  ///< NULL: times are in ns
   double least_spread = 0;
@@ -167,6 +183,7 @@ ComparedCell compare_cell(const Place& a, const Place& b, double max_regression)
   cell.ns_a = a.entry->ns;
   cell.ns_b = b.entry->ns;
   judge(cell, max_regression);
+  if (cell.cannot_tell) cell.note = what_would_decide(cell, 1 + max_regression);
   return cell;
 }
 

@@ -22,7 +22,7 @@ struct ComparedCell {
   /// FASTER, SLOWER, SAME or UNRESOLVED if compared; BROKEN and the like; CHANGED if the same name
   /// stands for other work; GONE or NEW.
   Outcome outcome = Outcome::unresolved;
-  std::string note;   ///< why there is no ratio
+  std::string note;   ///< why there is no ratio, or what would decide
   Interval ratio;     ///< time of the second run / time of the first
   double spread = 0;  ///< by how much two runs of unchanged code differ; the range reaches as far
   double ns_a = 0, ns_b = 0;

@@ -116,6 +116,19 @@ TEST(Compare, ARunAgainstItselfHasNoRegression) {
   EXPECT_EQ(exit_code_of(same), 3) << "boards without a baseline cannot tell";
   for (const ComparedCell& cell : same.cells)
     EXPECT_EQ(cell.cannot_tell, cell.kernel == "phase") << cell.kernel << cell.workload;
+  for (const ComparedCell& cell : same.cells)
+    EXPECT_EQ(cell.note.starts_with("unchanged code differs by 17"), cell.cannot_tell) << cell.note;
+  Results uneven = with_baselines();
+  for (TimingRow& row : uneven.timings)
+    if (row.kernel == "elementwise") {
+      row.ns_per_token_median *= row.launch % 2 == 0 ? 1.04 : 1;
+      for (double& ns : row.ns_per_token) ns *= row.launch % 2 == 0 ? 1.04 : 1;
+    }
+  const Comparison few = compare_runs(with_baselines(), uneven, "a", "b", 0.03);
+  EXPECT_GT(few.cannot_tell, 0);
+  for (const ComparedCell& cell : few.cells)
+    EXPECT_EQ(cell.note.ends_with("launches of each run may decide it"), cell.cannot_tell)
+        << cell.kernel << cell.note;
   const Comparison held = compare_runs(with_baselines(), with_baselines(), "a", "b", 0.05);
   EXPECT_EQ(held.cannot_tell, 0);
   EXPECT_EQ(exit_code_of(held), 0);

@@ -127,8 +127,8 @@ std::string how_to_read(const Comparison& comparison) {
       "code differ: those of the baseline and of its null twin. With fewer than {} launches on a "
       "side, or without a ceiling, the spread is at least {:.0f} %, as measured between processes. "
       "A regression is seen if the whole range lies above 1 by more than {}. There is none if the "
-      "whole range lies below that limit. In all other cases the runs cannot tell: more launches "
-      "of both runs narrow the range (bench --launches 5). By chance alone up to {:.1f} of {} "
+      "whole range lies below that limit. In all other cases the runs cannot tell, and the "
+      "last column says what would decide (bench --launches 9). By chance alone up to {:.1f} of {} "
       "contestants would stand out.\n",
       by_ceiling ? ". Each time is in units of its own run's ceiling, which cancels out drift of "
                    "the machine"
