@@ -56,7 +56,8 @@ const TimingRow* row_of_launch(const Claim& claim, std::int64_t launch) {
 struct PairedRounds {
   LaunchLogs logs;
   double look = 1;             ///< what the launches that were left out change of a look's error
-  std::vector<double> others;  ///< rounds without a neighbour, where all count
+  std::vector<double> others;  ///< rounds without a neighbour
+  bool is_mixed = false;       ///< all rounds count, those beside a neighbour too
 
   PairedRounds(const Claim& a, const Claim& b) {
     constexpr std::ptrdiff_t enough = 20;
@@ -74,15 +75,20 @@ struct PairedRounds {
       if (some.size() == all.size() || std::ssize(some) >= enough) quiet.push_back(std::move(some));
       logs.push_back(std::move(all));
     }
-    if (std::ssize(quiet) < least_launches || 2 * quiet.size() < logs.size()) return;
+    is_mixed = std::ssize(quiet) < least_launches || 2 * quiet.size() < logs.size();
+    if (is_mixed) return;
     look = share_of_look(std::ssize(logs)) / share_of_look(std::ssize(quiet));
     logs = std::move(quiet);
-    others.clear();
   }
   Interval interval(double error) const {
     constexpr std::size_t tell_a_median = 12;
     Interval out = ratio_interval(logs, look * error);
-    if (others.size() < tell_a_median || out.rounds == 0) return out;
+    if (!is_mixed || out.rounds == 0) return out;
+    if (others.size() < tell_a_median) {
+      out.low = 0;
+      out.high = infinity;
+      return out;
+    }
     const double median = std::exp(median_of(others));
     out.low = std::min(out.low, median);
     out.high = std::max(out.high, median);
@@ -277,30 +283,23 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows, double mar
 }
 
 /// Beside work of others the processor does independent work more slowly. What is best is told by
-/// all rounds of the run, since a whole launch may lie beside a neighbour.
-void count_slow_rounds(std::vector<ClaimGroup>& groups) {
-  double best_ns = infinity;
-  const auto each = [&](const auto& use) {
-    for (ClaimGroup& group : groups)
-      for (const Claim& claim : group.claims)
-        for (const TimingRow* row : claim.rows)
-          if (!row->probe_ns.empty()) use(group, row->probe_ns);
-  };
-  each([&](ClaimGroup&, std::vector<std::int64_t> ns) {
-    const auto at = ns.begin() + std::ssize(ns) / 50;
-    std::nth_element(ns.begin(), at, ns.end());
-    best_ns = std::min(best_ns, static_cast<double>(*at));
-  });
-  std::map<const ClaimGroup*, double> rounds;
-  each([&](ClaimGroup& group, const std::vector<std::int64_t>& ns) {
-    rounds[&group] += static_cast<double>(ns.size());
-    group.slow_share += static_cast<double>(std::count_if(ns.begin(), ns.end(), [&](auto t) {
-      return static_cast<double>(t) > slow_from * best_ns;
-    }));
-  });
-  for (ClaimGroup& group : groups) {
-    if (group.slow_share > 0) group.slow_share /= rounds[&group];
-    for (Claim& claim : group.claims) claim.slow_ns = slow_from * best_ns;
+/// all rounds of a group, since a whole launch may lie beside a neighbour.
+void find_slow_rounds(ClaimGroup& group) {
+  double best_ns = infinity, rounds = 0;
+  for (const Claim& claim : group.claims)
+    for (const TimingRow* row : claim.rows) {
+      std::vector<std::int64_t> ns = row->probe_ns;
+      if (ns.empty()) continue;
+      const auto at = ns.begin() + std::ssize(ns) / 50;
+      std::nth_element(ns.begin(), at, ns.end());
+      best_ns = std::min(best_ns, static_cast<double>(*at));
+      rounds += static_cast<double>(ns.size());
+    }
+  for (Claim& claim : group.claims) {
+    claim.slow_ns = slow_from * best_ns;
+    for (const TimingRow* row : claim.rows)
+      for (const std::int64_t ns : row->probe_ns)
+        if (static_cast<double>(ns) > claim.slow_ns) group.slow_share += 1 / rounds;
   }
 }
 
@@ -390,7 +389,8 @@ std::string why_open(const Claim& claim, const ClaimGroup& group) {
   const double margin = 100 * group.margin;
   if (launches < least_launches)
     return fmt::format("{} of at least {} launches", launches, least_launches);
-  if (!std::isfinite(claim.interval.high)) return "too few rounds";
+  if (!std::isfinite(claim.interval.high))
+    return group.slow_share < 0.5 ? "too few rounds" : "too few rounds on an undisturbed processor";
   if (!std::isfinite(margin)) return "no null twin";
   if (claim.is_at_margin)
     return fmt::format("the difference is about {}, the margin: more time will not decide it",
@@ -418,7 +418,7 @@ Claims claims_of(const std::vector<TimingRow>& rows, double margin) {
       if (claim.role == Role::null_twin && was_timed(claim)) ++twins;
     }
   pool_ceilings(rows, out.groups);
-  count_slow_rounds(out.groups);
+  for (ClaimGroup& group : out.groups) find_slow_rounds(group);
   // One twin of the run that differs makes the run invalid, so all twins share the error.
   const double twin_error = claim_error / static_cast<double>(std::max<std::int64_t>(twins, 1));
   for (ClaimGroup& group : out.groups) {
