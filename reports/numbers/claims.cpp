@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "reports/numbers/paired_rounds.h"
 
 namespace ropewalk::report {
 namespace {
@@ -18,83 +19,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // Independent work that takes so many times as long as at best is that of a slower processor. Two
 // threads of a core cost each other 1.25 times and more.
 constexpr double slow_from = 1.12;
-
-bool is_time(double ns) {
-  return std::isfinite(ns) && ns > 0;
-}
-
-/// A round in which both were timed: log(time of a / time of b), and whether the processor was slow
-/// in neither.
-struct RoundRatio {
-  double log;
-  bool is_quiet;
-};
-
-std::vector<RoundRatio> round_ratios(const TimingRow& a, const TimingRow& b, double slow_ns) {
-  std::vector<RoundRatio> out;
-  const auto is_quiet = [&](const TimingRow& row, std::size_t i) {
-    return i >= row.probe_ns.size() || static_cast<double>(row.probe_ns[i]) <= slow_ns;
-  };
-  const std::size_t rounds = std::min(a.ns_per_token.size(), b.ns_per_token.size());
-  for (std::size_t i = 0; i < rounds; ++i)
-    if (is_time(a.ns_per_token[i]) && is_time(b.ns_per_token[i]))
-      out.push_back({std::log(a.ns_per_token[i]) - std::log(b.ns_per_token[i]),
-                     is_quiet(a, i) && is_quiet(b, i)});
-  return out;
-}
-
-const TimingRow* row_of_launch(const Claim& claim, std::int64_t launch) {
-  for (const TimingRow* row : claim.rows)
-    if (row->launch == launch) return row;
-  return nullptr;
-}
-
-/// The compared rounds of two contestants, by launch. A neighbour may slow one of them more than
-/// the other, so only rounds without one count, of the launches that have enough of them. If too
-/// few have, all rounds count, and no claim is made that those without one do not share
-/// (docs/decisions/0057).
-struct PairedRounds {
-  LaunchLogs logs;
-  double look = 1;             ///< what the launches that were left out change of a look's error
-  std::vector<double> others;  ///< rounds without a neighbour
-  bool is_mixed = false;       ///< all rounds count, those beside a neighbour too
-
-  PairedRounds(const Claim& a, const Claim& b) {
-    constexpr std::ptrdiff_t enough = 20;
-    LaunchLogs quiet;
-    for (const TimingRow* row : a.rows) {
-      const TimingRow* other = row_of_launch(b, row->launch);
-      if (other == nullptr) continue;
-      std::vector<double> all, some;
-      for (const RoundRatio& round : round_ratios(*row, *other, a.slow_ns)) {
-        all.push_back(round.log);
-        if (round.is_quiet) some.push_back(round.log);
-      }
-      if (all.empty()) continue;
-      others.insert(others.end(), some.begin(), some.end());
-      if (some.size() == all.size() || std::ssize(some) >= enough) quiet.push_back(std::move(some));
-      logs.push_back(std::move(all));
-    }
-    is_mixed = std::ssize(quiet) < least_launches || 2 * quiet.size() < logs.size();
-    if (is_mixed) return;
-    look = share_of_look(std::ssize(logs)) / share_of_look(std::ssize(quiet));
-    logs = std::move(quiet);
-  }
-  Interval interval(double error) const {
-    constexpr std::size_t tell_a_median = 12;
-    Interval out = ratio_interval(logs, look * error);
-    if (!is_mixed || out.rounds == 0) return out;
-    if (others.size() < tell_a_median) {
-      out.low = 0;
-      out.high = infinity;
-      return out;
-    }
-    const double median = std::exp(median_of(others));
-    out.low = std::min(out.low, median);
-    out.high = std::max(out.high, median);
-    return out;
-  }
-};
 
 /// The larger distance from 1 of the interval's two ends.
 double reach(const Interval& interval) {
