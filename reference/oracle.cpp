@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <boost/multiprecision/mpfr.hpp>
-#include <cstddef>
 #include <stdexcept>
 
 namespace ropewalk {

@@ -27,7 +27,6 @@
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
-using namespace harness;
 namespace {
 
 // The exit code that a shell gives to a program that ended by SIGPIPE.

@@ -1,6 +1,5 @@
 #include "benchmarks/ceilings/ceilings.h"
 
-#include <cstdint>
 #include <cstring>
 
 #include "kernels/api/cpu_features.h"

@@ -5,7 +5,6 @@
 // To pick the smallest of many samples would flatter the ceiling. It is chosen in one process
 // and measured in others.
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -18,7 +18,6 @@
 //     Sets each element to its input_value. Any number of blocks does it.
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string>

@@ -1,8 +1,5 @@
 #include "benchmarks/cells/cells.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <stdexcept>

@@ -1,7 +1,6 @@
 // Cells on a device: their calls are captured into a graph, and the events around its launch take
 // the time.
 #pragma once
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -3,11 +3,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "benchmarks/cells/device_module.h"
-#include "benchmarks/cells/moving_positions.h"
 #include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/device/device_block.h"

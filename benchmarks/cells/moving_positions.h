@@ -1,6 +1,5 @@
 // The positions of timed calls. They differ from call to call, at the same address.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

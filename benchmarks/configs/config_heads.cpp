@@ -1,7 +1,6 @@
 // How many heads a model has, how long they are, and which elements make a pair.
 #include <fmt/format.h>
 
-#include "base/text_file.h"
 #include "benchmarks/configs/config.h"
 #include "harness/cases/names.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/text_file.h"
 #include "benchmarks/configs/config.h"
 
 namespace ropewalk::bench {

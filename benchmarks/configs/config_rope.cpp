@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text_file.h"
 #include "benchmarks/configs/config.h"
 #include "benchmarks/workloads/workload_shape.h"
 

@@ -1,7 +1,5 @@
 // Compares the frequencies of two models, or of a model with numbers from elsewhere.
 #pragma once
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

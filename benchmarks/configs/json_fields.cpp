@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <vector>
 
 #include "base/text_file.h"
 

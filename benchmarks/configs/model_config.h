@@ -1,7 +1,6 @@
 // Reads a model's config.json (as Hugging Face's transformers write it) as the shape to time. A
 // fact that neither the file nor the code of its model_type gives is refused, never guessed.
 #pragma once
-#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <optional>

@@ -2,9 +2,6 @@
 
 #include <toml++/toml.h>
 
-#include <algorithm>
-#include <stdexcept>
-
 namespace ropewalk::bench {
 namespace {
 

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "benchmarks/workloads/traffic.h"
-#include "benchmarks/workloads/workloads.h"
 
 namespace ropewalk::bench {
 namespace {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 

@@ -1,7 +1,5 @@
 #include "harness/cases/case.h"
 
-#include <algorithm>
-
 #include "base/text_file.h"
 #include "harness/cases/data.h"
 #include "reference/frequency_rule.h"

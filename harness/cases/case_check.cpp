@@ -1,5 +1,4 @@
 // Checks a case before it is laid out. Every message names the field and its allowed values.
-#include <fmt/format.h>
 
 #include <cmath>
 #include <cstring>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "harness/cases/case.h"

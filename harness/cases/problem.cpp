@@ -1,7 +1,5 @@
 #include "harness/cases/problem.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 

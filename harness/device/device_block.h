@@ -1,7 +1,6 @@
 // Memory of a device between zones of poison, as no page protects it.
 #pragma once
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include "harness/device/device.h"

@@ -1,6 +1,5 @@
 // A finding: what one check of one case measured.
 #pragma once
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "harness/process/guarded_mapping.h"
 #include "harness/process/writable_memory.h"

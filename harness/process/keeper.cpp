@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
-#include <string>
 
 #include "base/system/process_stat.h"
 #include "harness/process/time_limits.h"

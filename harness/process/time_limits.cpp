@@ -1,7 +1,6 @@
 #include "harness/process/time_limits.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <ctime>
 #include <limits>
 

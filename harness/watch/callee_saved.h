@@ -3,7 +3,6 @@
 // change.
 #pragma once
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <type_traits>
 

@@ -2,7 +2,6 @@
 // and records each block, freed ones too.
 #pragma once
 #include <cstddef>
-#include <cstdint>
 
 namespace ropewalk::harness {
 

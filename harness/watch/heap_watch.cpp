@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include "harness/process/guarded_mapping.h"

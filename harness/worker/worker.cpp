@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -17,7 +16,6 @@
 #include "base/system/memory_limits.h"
 #include "base/system/process_stat.h"
 #include "base/system/signal_name.h"
-#include "harness/process/fault_place.h"
 #include "harness/process/keeper.h"
 #include "harness/process/script_host.h"
 #include "harness/watch/output_watch.h"

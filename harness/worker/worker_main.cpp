@@ -18,7 +18,6 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 
 #include "harness/device/device_memory.h"
 #include "harness/device/shared_bytes.h"

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "base/printable.h"
-#include "harness/process/keeper.h"
 #include "harness/worker/worker.h"
 
 namespace ropewalk::harness {

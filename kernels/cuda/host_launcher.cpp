@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstdarg>
-#include <cstdio>
 
 namespace ropewalk::cuda {
 

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "kernels/api/half.h"
 #include "kernels/cuda/bodies.h"
 #include "kernels/cuda/launch.h"
 

@@ -6,7 +6,6 @@
 #include "properties/array/factor_table.h"
 
 namespace ropewalk::properties {
-using namespace harness;
 namespace {
 
 constexpr std::int64_t widest_head = 1200;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "harness/cases/data.h"
 #include "properties/array/factor_table.h"
 
 namespace ropewalk::properties {

@@ -2,7 +2,6 @@
 // the kernel accepts it at one of several sizes, so a refusal of one size switches no other off.
 #pragma once
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <stdexcept>
 
 #include "harness/cases/data.h"

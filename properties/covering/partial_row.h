@@ -2,7 +2,6 @@
 // levels that cannot follow: those that no allowed tuple has (forward checking), and those that do
 // not fit the last other factor (arc consistency). Backtracking decides whether a row exists.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>

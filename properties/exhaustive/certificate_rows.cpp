@@ -10,7 +10,6 @@
 #include "properties/exhaustive/division.h"
 #include "properties/search/verdict_rows.h"
 #include "properties/search/verify.h"
-#include "reports/record/record.h"
 
 namespace ropewalk::properties {
 using namespace harness;

@@ -25,7 +25,6 @@
 #pragma once
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "properties/exhaustive/block_compare.h"

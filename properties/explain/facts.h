@@ -3,7 +3,6 @@
 #include <complex>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "properties/explain/scene.h"
 

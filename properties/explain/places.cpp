@@ -6,7 +6,6 @@
 #include <array>
 #include <set>
 
-#include "harness/cases/data.h"
 #include "harness/cases/names.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/two_runs.h"

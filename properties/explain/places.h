@@ -1,7 +1,6 @@
 // Where the wrong elements of a scene are. A place is what was seen, and no cause.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>

@@ -21,7 +21,6 @@
 // Kills by itself: made_late, static_scratch, shared_last, scratch_in_state, prepared_thread
 // Kills by itself: backward_made_late, shared_row_of_decode, scratch_locked
 // Kills by itself: current_problem, form_made_late
-#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>

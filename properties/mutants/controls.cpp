@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/common/support.h"
 #include "properties/mutants/planted.h"
 
 namespace ropewalk::mutants {

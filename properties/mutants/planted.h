@@ -14,7 +14,6 @@
 #include <new>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "kernels/api/half.h"
 #include "kernels/api/kernel.h"

@@ -1,6 +1,5 @@
 // Curves for the report.
 #pragma once
-#include <string>
 #include <vector>
 
 #include "harness/worker/own_workers.h"

@@ -10,9 +10,7 @@
 #include <exception>
 #include <mutex>
 #include <sstream>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "harness/cases/data.h"
 #include "harness/judge/judge.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"

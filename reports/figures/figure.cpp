@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
-
 namespace ropewalk::report {
 
 LegendItem legend_item(const ChartSeries& series, std::string name, std::string note) {

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <set>
 #include <tuple>
 
 #include "reports/numbers/board_name.h"
-#include "reports/numbers/summary.h"
 
 namespace ropewalk::report {
 namespace {

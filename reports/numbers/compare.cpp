@@ -6,14 +6,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "base/text.h"
-#include "reports/numbers/launch_interval.h"
-#include "reports/numbers/summary.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "base/text.h"
-#include "reports/numbers/compare.h"
 
 namespace ropewalk::report {
 namespace {

@@ -7,8 +7,6 @@
 #include <future>
 #include <string_view>
 
-#include "base/text.h"
-
 namespace ropewalk::report {
 namespace {
 

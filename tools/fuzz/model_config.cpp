@@ -1,7 +1,6 @@
 // A config.json is refused by BadFile, or gives workloads that read the same after they were
 // written. Its description is in lines that can be shown.
 #include "benchmarks/configs/model_config.h"
-#include "base/text_file.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "tools/fuzz/target.h"

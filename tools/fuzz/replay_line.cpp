@@ -1,7 +1,6 @@
 // A replay line is refused by BadCase or means a case. A case writes itself as a line with the same
 // meaning. It is laid out in at most 2 GiB or refused.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "harness/cases/checked.h"

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <set>
 
 #include "base/glob.h"
 #include "base/text_file.h"

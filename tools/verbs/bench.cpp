@@ -11,8 +11,6 @@
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
-using namespace bench;
-using namespace harness;
 using namespace report;
 
 void require_workloads(const BenchOptions& options) {

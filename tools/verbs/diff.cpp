@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/text.h"
-#include "base/text_file.h"
 #include "base/whole_file.h"
 #include "harness/cases/names.h"
 #include "harness/worker/own_workers.h"

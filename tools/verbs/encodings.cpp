@@ -2,9 +2,6 @@
 // counterexamples. The prose around them is printed from the page, which is compiled in.
 #include <fmt/format.h>
 
-#include <cstdio>
-
-#include "base/text.h"
 #include "reference/encodings/laws.h"
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"

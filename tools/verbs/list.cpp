@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/printable.h"
 #include "benchmarks/workloads/workloads.h"

@@ -5,7 +5,6 @@
 // This is the table: plain words, with no kernel in it. The plugin gives each word its meaning in a
 // kernel (faults.cpp, regions.cpp, refusals.cpp), and composed_test.cpp its meaning in a case.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,6 +1,5 @@
 // The kernels of the table, and what follows from their words.
 #include <algorithm>
-#include <stdexcept>
 
 #include "properties/mutants/composed/composed.h"
 

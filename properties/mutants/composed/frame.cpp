@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "kernels/common/integer_phase.h"
-#include "kernels/common/support.h"
 
 ROPEWALK_PLUGIN();
 
