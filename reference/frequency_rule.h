@@ -24,6 +24,30 @@ struct RuleParameter {
   std::optional<double> otherwise = std::nullopt;
 };
 
+/// Parameters of several rules.
+inline constexpr RuleParameter factor_parameter = {
+    .key = "scaling_factor", .config_key = "factor", .meaning = "the scaling factor"};
+inline constexpr RuleParameter original_parameter = {
+    .key = "original_positions",
+    .config_key = "original_max_position_embeddings",
+    .meaning = "the original context",
+    .most = 0x1p31,
+    .count = true};
+/// 0: a context within the original one.
+inline constexpr RuleParameter context_parameter = {.key = "context",
+                                                    .config_key = "context",
+                                                    .meaning = "the context",
+                                                    .least = 0,
+                                                    .most = 0x1p31,
+                                                    .count = true,
+                                                    .otherwise = 0};
+/// 0: the model gives none.
+inline constexpr RuleParameter attention_parameter = {.key = "attention_factor",
+                                                      .config_key = "attention_factor",
+                                                      .least = 0,
+                                                      .most = 1e6,
+                                                      .otherwise = 0};
+
 struct FrequencyRule;
 
 /// What a rule is given. `values` has the parameters in their order, a list element by element.

@@ -29,32 +29,16 @@ std::vector<double> by_factor(const RuleInput& in) {
   return with_base(in, factor * stretch_of(in) - (factor - 1));
 }
 
-const RuleParameter factor = {.key = "scaling_factor",
-                              .config_key = "factor",
-                              .meaning = "the scaling factor"},
-                    original = {.key = "original_positions",
-                                .config_key = "original_max_position_embeddings",
-                                .meaning = "the original context",
-                                .most = 0x1p31,
-                                .count = true},
-                    // 0: a context within the original one
-    context = {.key = "context",
-               .config_key = "context",
-               .meaning = "the context",
-               .least = 0,
-               .most = 0x1p31,
-               .count = true,
-               .otherwise = 0};
-
 const RegisteredRule dynamic({.name = "dynamic",
                               .config_types = {"dynamic"},
-                              .parameters = {factor, original, context},
+                              .parameters = {factor_parameter, original_parameter,
+                                             context_parameter},
                               .inv_freq = by_factor,
                               .least_rotary_dim = 4});
 
 const RegisteredRule dynamic_ratio(
     {.name = "dynamic_ratio",
-     .parameters = {original, context},
+     .parameters = {original_parameter, context_parameter},
      .inv_freq = [](const RuleInput& in) { return with_base(in, stretch_of(in)); },
      .least_rotary_dim = 4});
 

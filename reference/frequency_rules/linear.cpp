@@ -16,9 +16,7 @@ std::vector<double> divided(const RuleInput& in) {
 const RegisteredRule linear({
     .name = "linear",
     .config_types = {"linear"},
-    .parameters = {{.key = "scaling_factor",
-                    .config_key = "factor",
-                    .meaning = "the scaling factor"}},
+    .parameters = {factor_parameter},
     .inv_freq = divided,
 });
 

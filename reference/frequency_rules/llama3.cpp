@@ -26,19 +26,13 @@ std::vector<double> by_turns(const RuleInput& in) {
 const RegisteredRule llama3({
     .name = "llama3",
     .config_types = {"llama3"},
-    .parameters = {{.key = "scaling_factor",
-                    .config_key = "factor",
-                    .meaning = "the scaling factor"},
+    .parameters = {factor_parameter,
                    {.key = "low_freq_factor",
                     .config_key = "low_freq_factor",
                     .least = 1e-9,
                     .at_most = "high_freq_factor"},
                    {.key = "high_freq_factor", .config_key = "high_freq_factor", .least = 1e-9},
-                   {.key = "original_positions",
-                    .config_key = "original_max_position_embeddings",
-                    .meaning = "the original context",
-                    .most = 0x1p31,
-                    .count = true}},
+                   original_parameter},
     .inv_freq = by_turns,
 });
 

@@ -75,23 +75,15 @@ double scale_of_code(const RuleInput& in) {
 // What a model gives or may leave out; 0 means that it gives none.
 std::vector<RuleParameter> parameters(std::vector<RuleParameter> more) {
   std::vector<RuleParameter> out = {
-      {.key = "scaling_factor", .config_key = "factor", .meaning = "the scaling factor"},
-      {.key = "original_positions",
-       .config_key = "original_max_position_embeddings",
-       .meaning = "the original context",
-       .most = 0x1p31,
-       .count = true},
+      factor_parameter,
+      original_parameter,
       {.key = "beta_fast", .config_key = "beta_fast", .least = 1e-9, .otherwise = 32},
       {.key = "beta_slow",
        .config_key = "beta_slow",
        .least = 1e-9,
        .at_most = "beta_fast",
        .otherwise = 1},
-      {.key = "attention_factor",
-       .config_key = "attention_factor",
-       .least = 0,
-       .most = 1e6,
-       .otherwise = 0}};
+      attention_parameter};
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }
