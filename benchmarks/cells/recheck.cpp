@@ -31,8 +31,7 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadMemory&
   const std::int64_t tokens = w.batch * w.tokens;
   std::vector<std::int64_t> all(static_cast<std::size_t>(tokens));
   std::iota(all.begin(), all.end(), 0);
-  std::int64_t row = 0;
-  for (const TensorCase& t : w.tensors) row += t.heads * t.head_dim;
+  const std::int64_t row = elements_of_token(w.tensors);
   if (tokens <= most_tokens || tokens * row <= most_elements) return all;
   std::vector<std::int64_t> chosen{data.last_change().token};
   const std::vector<std::int32_t> positions = data.last_positions();

@@ -37,6 +37,13 @@ struct TensorCase {
   bool operator==(const TensorCase&) const = default;
 };
 
+/// How many elements the tensors have together at one [batch, token].
+inline std::int64_t elements_of_token(const std::vector<TensorCase>& tensors) {
+  std::int64_t out = 0;
+  for (const TensorCase& t : tensors) out += t.heads * t.head_dim;
+  return out;
+}
+
 /// How the data of a tensor is made (harness/cases/data.h).
 enum class DataPattern : std::int32_t {
   unit,

@@ -41,8 +41,7 @@ inline Strides time_major_strides(const Case& c, const TensorCase& t, std::int64
 /// layout.
 inline void fuse(Case& c) {
   c.fused = true;
-  std::int64_t row = 0;
-  for (const TensorCase& t : c.tensors) row += t.heads * t.head_dim;
+  const std::int64_t row = elements_of_token(c.tensors);
   std::int64_t at = 0;
   for (TensorCase& t : c.tensors) {
     t.in = t.out = Strides{c.tokens * row, row, t.head_dim};

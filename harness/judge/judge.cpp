@@ -263,11 +263,6 @@ Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
 }
 
 std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placement,
-                                   std::uint32_t tensor, std::int64_t b, std::int64_t t) {
-  return rotations_of(p, oracle, placement, tensor, b, std::vector{t});
-}
-
-std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placement,
                                    std::uint32_t tensor, std::int64_t b,
                                    const std::vector<std::int64_t>& tokens) {
   const auto half = static_cast<std::size_t>(p.asked.rotary_dim / 2);

@@ -29,12 +29,9 @@ inline bounds::Precision precision_of(const KernelFacts& facts, const Case& c,
 /// declared bound.
 double stored_error(const bounds::Precision& precision, const PairValue& y);
 
-/// The rotations of one token, one for each pair, by which a kernel of this contract is judged.
-/// They are the given table's values, the exact rotations, or those of the angle rounded to f32.
-std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, int placement,
-                                   std::uint32_t tensor, std::int64_t b, std::int64_t t);
-
-/// The same of several tokens of a batch row, one token after the other.
+/// The rotations of tokens of a batch row, one token after the other and one for each pair, by
+/// which a kernel of this contract is judged. They are the given table's values, the exact
+/// rotations, or those of the angle rounded to f32.
 std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, int placement,
                                    std::uint32_t tensor, std::int64_t b,
                                    const std::vector<std::int64_t>& tokens);

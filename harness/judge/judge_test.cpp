@@ -93,7 +93,7 @@ class Judged {
   template <class Real>
   void rotate_as(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h,
                  std::int64_t pair) {
-    const auto r = rotations_of(problem, oracle, 0, tensor, b, t)[static_cast<std::size_t>(pair)];
+    const auto r = rotations_of(problem, oracle, 0, tensor, b, {t})[static_cast<std::size_t>(pair)];
     const PairValue in = input_pair(problem, execution.outputs[0], tensor, b, t, h, pair);
     const auto scale = static_cast<Real>(ropewalk::scale_of(problem.asked));
     const auto x1 = static_cast<Real>(in.re.hi), x2 = static_cast<Real>(in.im.hi);
@@ -198,7 +198,7 @@ TEST(Judge, LastPairOneAndAHalfBoundsOffIsFoundAndNamed) {
     ASSERT_TRUE(judged.finding().holds());
     const PairValue x = input_pair(judged.problem, judged.execution.outputs[0], 1, 1, 2, 3, 7);
     const double bound = pair_bound(judged.facts, judged.problem.source, 0, magnitude(x), 1, x);
-    const Rotation r = rotations_of(judged.problem, judged.oracle, 0, 1, 1, 2)[7];
+    const Rotation r = rotations_of(judged.problem, judged.oracle, 0, 1, 1, {2})[7];
     const PairValue exact = rotate(x, r);
     judged.put(1, 1, 1, 2, 3, 7,
                {static_cast<double>(exact.re) + 1.5 * bound, static_cast<double>(exact.im)});
@@ -238,7 +238,7 @@ TEST(Judge, AWiderTableMayBeRoundedToTheTypeOfTheArithmetic) {
     Judged judged("tokens=40 rotary_dim=32 q.head_dim=32 positions=from:5:9 " + types);
     const Case& c = judged.problem.source;
     for (std::int64_t t = 0; t < c.tokens; ++t) {
-      const auto rows = rotations_of(judged.problem, judged.oracle, 0, 0, 0, t);
+      const auto rows = rotations_of(judged.problem, judged.oracle, 0, 0, 0, {t});
       for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
         const Rotation& r = rows[static_cast<std::size_t>(i)];
         const PairValue x = input_pair(judged.problem, judged.execution.outputs[0], 0, 0, t, 0, i);

@@ -19,8 +19,7 @@ class RowSample {
   /// case's seed.
   static RowSample of(const Case& c) {
     constexpr std::int64_t enough = 1 << 16;
-    std::int64_t token = 0;  // elements at one [batch, token]; a laid-out case has at most 2 GiB
-    for (const TensorCase& t : c.tensors) token += t.heads * t.head_dim;
+    const std::int64_t token = elements_of_token(c.tensors);  // a laid-out case has at most 2 GiB
     RowSample sample;
     sample.batch_ = c.batch;
     sample.tokens_ = c.tokens;

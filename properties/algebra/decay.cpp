@@ -62,7 +62,7 @@ std::vector<PairValue> relative_rotations(Subject& subject, const Measurement& a
   std::vector<PairValue> out;
   const bool table = at.p.source.contract == ROPE_CONTRACT_TABLE;
   const auto rotations = [&](std::int64_t token) {
-    if (!table) return rotations_of(at.p, subject.oracle, at.outputs.placement, 0, at.b, token);
+    if (!table) return rotations_of(at.p, subject.oracle, at.outputs.placement, 0, at.b, {token});
     std::vector<Rotation> exact;
     for (std::int64_t i = 0; i < at.p.asked.rotary_dim / 2; ++i)
       exact.push_back(given_rotation(at.p, subject.oracle, 0, at.position(token), i));

@@ -24,9 +24,7 @@ namespace {
 constexpr std::int64_t most_elements = 1 << 20;
 
 bool has_too_many(const Case& c) {
-  std::int64_t elements = 0;
-  for (const TensorCase& t : c.tensors) elements += c.batch * c.tokens * t.heads * t.head_dim;
-  return elements > most_elements;
+  return c.batch * c.tokens * elements_of_token(c.tensors) > most_elements;
 }
 
 // One element of an output, after a call.
@@ -94,7 +92,7 @@ void add_pairs(Scene& scene, Subject& subject, const Outputs& outputs) {
   for_each_rotated_head(problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
                                            std::int64_t h) {
     const HeadPlace at{tensor, b, t, h};
-    const auto rotations = rotations_of(problem, subject.oracle, outputs.placement, tensor, b, t);
+    const auto rotations = rotations_of(problem, subject.oracle, outputs.placement, tensor, b, {t});
     for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
       Seen s{};
       s.at = at;

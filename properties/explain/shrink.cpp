@@ -31,10 +31,9 @@ bool fails_like(const Finding& f, const Finding& first) {
 
 // Of all calls.
 std::int64_t elements(const Case& c) {
-  std::int64_t heads = 0, later = 0;
-  for (const TensorCase& t : c.tensors) heads += t.heads * t.head_dim;
+  std::int64_t later = 0;
   for (const Case& call : c.calls) later += elements(call);
-  return c.batch * c.tokens * heads + later;
+  return c.batch * c.tokens * elements_of_token(c.tensors) + later;
 }
 
 bool rotates(const Case& c) {

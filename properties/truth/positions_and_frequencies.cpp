@@ -63,18 +63,12 @@ Case sweep_case(const Offer& offer, HeadSize size) {
   return c;
 }
 
-std::int64_t elements_of_token(const Case& c) {
-  std::int64_t out = 0;
-  for (const TensorCase& t : c.tensors) out += t.heads * t.head_dim;
-  return out;
-}
-
 // A kernel may take only the many heads of its model. Then a sweep has smaller chunks, and leaves
 // out some: the profile says how many elements it may have.
 void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std::int64_t chunk,
                Profile profile) {
   constexpr std::int64_t most_of_a_case = 1 << 23, most_of_smoke = 1 << 26, most = 1 << 28;
-  const std::int64_t row = elements_of_token(sweep_case(offer, size));
+  const std::int64_t row = elements_of_token(sweep_case(offer, size).tensors);
   chunk = std::clamp<std::int64_t>(most_of_a_case / row, 1, chunk);
   const std::int64_t all = profile == Profile::smoke ? most_of_smoke : most;
   const std::int64_t apart = profile == Profile::full ? 1 : 1 + swept_positions * row / all;
