@@ -181,6 +181,30 @@ CallResult outside() {
           "not of the shape, frequencies or scale that was asked for"};
 }
 
+constexpr std::uint32_t their_state = 1;  // 0 is the state that is judged
+
+// Prepares a state of another problem and calls it where the judged call will be made. A kernel
+// that refuses the problem has nothing before.
+bool call_other_state(Subject& subject, const Problem& problem, Execution& out) {
+  const auto call = [&](const Problem& other, int placement) {
+    Outputs none;
+    constexpr std::uint32_t steps = step_supports | step_prepare | step_apply;
+    perform(subject, other, {steps, placement, true, their_state}, out, none);
+  };
+  // A table has the frequencies, so other positions are enough.
+  if (problem.source.contract == ROPE_CONTRACT_TABLE) {
+    call(problem, 1);
+  } else {
+    Case c = problem.source;
+    c.inv_freq = frequencies_of(c);
+    for (double& f : c.inv_freq) f *= 0.5;
+    call(make_problem(c, subject.oracle, SecondPositions::none), 0);
+  }
+  const bool refused = out.result.kind == CallResult::Kind::unsupported;
+  if (refused) out.result = {};
+  return !refused && out.result.kind == CallResult::Kind::ok;
+}
+
 }  // namespace
 
 void SideEffects::add(const SideEffects& more) {
@@ -296,33 +320,6 @@ void perform_far(Subject& subject, const Problem& problem, const rope_problem& a
   });
   if (subject.change) subject.change(problem, outputs);
 }
-
-namespace {
-constexpr std::uint32_t their_state = 1;  // 0 is the state that is judged
-
-// Prepares a state of another problem and calls it where the judged call will be made. A kernel
-// that refuses the problem has nothing before.
-bool call_other_state(Subject& subject, const Problem& problem, Execution& out) {
-  const auto call = [&](const Problem& other, int placement) {
-    Outputs none;
-    constexpr std::uint32_t steps = step_supports | step_prepare | step_apply;
-    perform(subject, other, {steps, placement, true, their_state}, out, none);
-  };
-  // A table has the frequencies, so other positions are enough.
-  if (problem.source.contract == ROPE_CONTRACT_TABLE) {
-    call(problem, 1);
-  } else {
-    Case c = problem.source;
-    c.inv_freq = frequencies_of(c);
-    for (double& f : c.inv_freq) f *= 0.5;
-    call(make_problem(c, subject.oracle, SecondPositions::none), 0);
-  }
-  const bool refused = out.result.kind == CallResult::Kind::unsupported;
-  if (refused) out.result = {};
-  return !refused && out.result.kind == CallResult::Kind::ok;
-}
-
-}  // namespace
 
 Execution execute(Subject& subject, const Problem& problem) {
   Execution out;

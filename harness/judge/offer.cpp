@@ -262,49 +262,6 @@ void probe_heads(Questions& questions, Offer& offer) {
     offer.sizes.push_back({offer.base.tensors[0].head_dim, offer.base.rotary_dim});
 }
 
-}  // namespace
-
-bool Questions::accepts(const Case& c) {
-  if (died()) return false;
-  try {
-    const CallResult answer = ask_supports(subject_, make_question(c));
-    if (answer.kind == CallResult::Kind::ok) return true;
-    heard.last_refusal = answer;
-    heard.asked = c;
-    if (!died()) add_reason(heard.reasons, answer.text);
-  } catch (const BadCase&) {  // what is asked for makes no sense with this base
-  }
-  return false;
-}
-
-bool Questions::died() const {
-  using enum CallResult::Kind;
-  const auto kind = heard.last_refusal.kind;
-  return kind != ok && kind != unsupported && kind != skipped;
-}
-
-void add_reason(std::vector<std::string>& reasons, const std::string& reason) {
-  constexpr std::size_t most = 4;
-  if (reasons.size() < most && std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
-    reasons.push_back(reason);
-}
-
-Case resized(Case c, HeadSize size) {
-  c.rotary_dim = size.rotary_dim;
-  for (auto& t : c.tensors) t.head_dim = size.head_dim;
-  return c;
-}
-
-Case widened(Case c, const Offer& offer) {
-  std::int64_t widest = 0;
-  for (const HeadSize size : offer.sizes)
-    if (size.head_dim == size.rotary_dim && size.head_dim <= 128)
-      widest = std::max(widest, size.head_dim);
-  return widest <= c.rotary_dim ? c : resized(c, {widest, widest});
-}
-
-namespace {
-
 std::optional<Offer> first_accepted(Questions& questions,
                                     const std::vector<std::pair<Form, Case>>& cases) {
   for (const auto& [form, c] : cases)
@@ -358,6 +315,45 @@ Probe probed(Questions& questions, std::optional<Offer> offer) {
 }
 
 }  // namespace
+
+bool Questions::accepts(const Case& c) {
+  if (died()) return false;
+  try {
+    const CallResult answer = ask_supports(subject_, make_question(c));
+    if (answer.kind == CallResult::Kind::ok) return true;
+    heard.last_refusal = answer;
+    heard.asked = c;
+    if (!died()) add_reason(heard.reasons, answer.text);
+  } catch (const BadCase&) {  // what is asked for makes no sense with this base
+  }
+  return false;
+}
+
+bool Questions::died() const {
+  using enum CallResult::Kind;
+  const auto kind = heard.last_refusal.kind;
+  return kind != ok && kind != unsupported && kind != skipped;
+}
+
+void add_reason(std::vector<std::string>& reasons, const std::string& reason) {
+  constexpr std::size_t most = 4;
+  if (reasons.size() < most && std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+    reasons.push_back(reason);
+}
+
+Case resized(Case c, HeadSize size) {
+  c.rotary_dim = size.rotary_dim;
+  for (auto& t : c.tensors) t.head_dim = size.head_dim;
+  return c;
+}
+
+Case widened(Case c, const Offer& offer) {
+  std::int64_t widest = 0;
+  for (const HeadSize size : offer.sizes)
+    if (size.head_dim == size.rotary_dim && size.head_dim <= 128)
+      widest = std::max(widest, size.head_dim);
+  return widest <= c.rotary_dim ? c : resized(c, {widest, widest});
+}
 
 Probe probe_base(Subject& subject, Pairing pairing, Dtype dtype) {
   if (subject.shapes != nullptr && subject.shapes->only) {

@@ -104,6 +104,13 @@ class Candidates {
   std::vector<std::vector<int>> positions_;  // by set: those of the counted lanes, ascending
 };
 
+// Never rounded up to 100.
+std::string percent(const Coverage& coverage) {
+  if (coverage.met == coverage.possible) return "100";
+  const double share = static_cast<double>(coverage.met) / static_cast<double>(coverage.possible);
+  return fmt::format("{:.1f}", std::floor(1000 * share) / 10);
+}
+
 }  // namespace
 
 class Cover::State {
@@ -338,15 +345,6 @@ Coverage Cover::coverage() {
 std::vector<LevelTuple> Cover::missing() {
   return state_->missing();
 }
-
-namespace {
-// Never rounded up to 100.
-std::string percent(const Coverage& coverage) {
-  if (coverage.met == coverage.possible) return "100";
-  const double share = static_cast<double>(coverage.met) / static_cast<double>(coverage.possible);
-  return fmt::format("{:.1f}", std::floor(1000 * share) / 10);
-}
-}  // namespace
 
 std::string words_of(const std::vector<ArrayCoverage>& coverage) {
   std::string out;

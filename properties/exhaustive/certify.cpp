@@ -48,6 +48,56 @@ void keep_worst(double error, std::int64_t position, std::int64_t pair, std::int
   }
 }
 
+// The property that replay lines name. Makes the call of the line again, with the same data and
+// bounds.
+Finding check(Subject& subject, const Case& c) {
+  require(c.dtype != Dtype::f64, "replay line: property=exhaustive takes no dtype=f64");
+  Finding f;
+  CertifyPlan plan;
+  plan.facts = subject.facts;
+  plan.chunk = {c.pairing,
+                c.rotary_dim,
+                c.rope_theta,
+                c.seed - static_cast<std::uint64_t>(c.position_from & (ChunkRunner::vectors - 1)),
+                c.position_from,
+                c.position_from + c.tokens - 1,
+                c.dtype};
+  require(c.tokens >= 1 && c.tokens <= plan.chunk.longest_call(),
+          "replay line: property=exhaustive takes 1 to {} tokens", plan.chunk.longest_call());
+  plan.identity = identity_of(plan.facts, plan.chunk);
+  const ChunkForm form{c.operation, c.position_dtype};
+  Case expected = ChunkRunner(subject, plan.chunk).case_of(c.position_from, c.tokens, form);
+  expected.property = c.property;
+  if (!(expected == c))
+    throw BadCase(
+        "replay line: property=exhaustive takes only the cases that verify --exhaustive prints");
+  DoubleRotations rotations(frequencies_of(c), c.contract == ROPE_CONTRACT_F32_ANGLE);
+  Certifier certifier(subject, plan, rotations);
+  const Certifier::Outcome out = certifier.judge_alone({plan.chunk.first, plan.chunk.last}, form);
+  const VerdictRow row = out.failure ? *out.failure : passed(out.row);
+  if (row.verdict == Verdict::crash) f.kind = Finding::Kind::crash;
+  if (row.verdict == Verdict::hang) f.kind = Finding::Kind::hang;
+  if (row.verdict == Verdict::unsupported) f.kind = Finding::Kind::unsupported;
+  if (row.verdict == Verdict::skipped) f.kind = Finding::Kind::skipped;
+  if (row.verdict == Verdict::fail && row.margin == 0) f.kind = Finding::Kind::broken;
+  f.margin = row.margin;
+  f.bound = row.bound;
+  f.bound_unit = row.bound_unit;
+  f.compared = row.compared;
+  f.where = row.where;
+  f.reason = row.reason;
+  return f;
+}
+
+const Registered exhaustive({
+    .name = exhaustive_name,
+    .order = 1000,
+    .claim = exhaustive_claim,
+    .judged_by_oracle = true,
+    .for_replay_alone = true,
+    .check = check,
+});
+
 }  // namespace
 
 Certifier::Certifier(Subject& subject, const CertifyPlan& plan, DoubleRotations& rotations)
@@ -332,59 +382,5 @@ std::optional<VerdictRow> certify(const CertifyRun& run, const DoubleRotations& 
   });
   return failure;
 }
-
-namespace {
-
-// The property that replay lines name. Makes the call of the line again, with the same data and
-// bounds.
-Finding check(Subject& subject, const Case& c) {
-  require(c.dtype != Dtype::f64, "replay line: property=exhaustive takes no dtype=f64");
-  Finding f;
-  CertifyPlan plan;
-  plan.facts = subject.facts;
-  plan.chunk = {c.pairing,
-                c.rotary_dim,
-                c.rope_theta,
-                c.seed - static_cast<std::uint64_t>(c.position_from & (ChunkRunner::vectors - 1)),
-                c.position_from,
-                c.position_from + c.tokens - 1,
-                c.dtype};
-  require(c.tokens >= 1 && c.tokens <= plan.chunk.longest_call(),
-          "replay line: property=exhaustive takes 1 to {} tokens", plan.chunk.longest_call());
-  plan.identity = identity_of(plan.facts, plan.chunk);
-  const ChunkForm form{c.operation, c.position_dtype};
-  Case expected = ChunkRunner(subject, plan.chunk).case_of(c.position_from, c.tokens, form);
-  expected.property = c.property;
-  if (!(expected == c))
-    throw BadCase(
-        "replay line: property=exhaustive takes only the cases that verify --exhaustive prints");
-  DoubleRotations rotations(frequencies_of(c), c.contract == ROPE_CONTRACT_F32_ANGLE);
-  Certifier certifier(subject, plan, rotations);
-  const Certifier::Outcome out = certifier.judge_alone({plan.chunk.first, plan.chunk.last}, form);
-  const VerdictRow row = out.failure ? *out.failure : passed(out.row);
-  if (row.verdict == Verdict::crash) f.kind = Finding::Kind::crash;
-  if (row.verdict == Verdict::hang) f.kind = Finding::Kind::hang;
-  if (row.verdict == Verdict::unsupported) f.kind = Finding::Kind::unsupported;
-  if (row.verdict == Verdict::skipped) f.kind = Finding::Kind::skipped;
-  if (row.verdict == Verdict::fail && row.margin == 0) f.kind = Finding::Kind::broken;
-  f.margin = row.margin;
-  f.bound = row.bound;
-  f.bound_unit = row.bound_unit;
-  f.compared = row.compared;
-  f.where = row.where;
-  f.reason = row.reason;
-  return f;
-}
-
-const Registered exhaustive({
-    .name = exhaustive_name,
-    .order = 1000,
-    .claim = exhaustive_claim,
-    .judged_by_oracle = true,
-    .for_replay_alone = true,
-    .check = check,
-});
-
-}  // namespace
 
 }  // namespace ropewalk::properties

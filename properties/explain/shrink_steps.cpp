@@ -41,95 +41,6 @@ unsigned shared_rows(const Case& c, const TensorCase& t, const Strides& s) {
   return shared;
 }
 
-}  // namespace
-
-std::int64_t largest_position(const Case& c) {
-  std::int64_t largest = 0;
-  for (const std::int64_t p : positions_of(c)) largest = std::max({largest, p, -p});
-  for (const Case& call : c.calls) largest = std::max(largest, largest_position(call));
-  return largest;
-}
-
-unsigned shared_rows(const Case& c) {
-  unsigned shared = 0;
-  for (const TensorCase& t : c.tensors) shared |= c.fused ? 0 : shared_rows(c, t, t.in);
-  for (const Case& call : c.calls) shared |= shared_rows(call);
-  return shared;
-}
-
-void drop_values(Case& c) {
-  for (TensorCase& t : c.tensors) t.values.clear();
-}
-
-Case part_of(const Case& c, std::int64_t row, std::int64_t rows, std::int64_t token,
-             std::int64_t tokens) {
-  Case out = c;
-  drop_values(out);
-  out.batch = rows;
-  out.tokens = tokens;
-  if (c.position_rule == PositionRule::consecutive && c.position_token_stride != 0) {
-    out.position_from = c.position_from + c.position_step * token;
-    return out;
-  }
-  const std::vector<std::int64_t> positions = positions_of(c);
-  out.position_rule = PositionRule::list;
-  out.positions.clear();
-  for (std::int64_t b = row; b < row + rows; ++b)
-    for (std::int64_t t = token; t < token + tokens; ++t)
-      out.positions.push_back(positions[static_cast<std::size_t>(b * c.tokens + t)]);
-  return out;
-}
-
-Case with_heads(const Case& c, std::int64_t heads) {
-  Case out = c;
-  drop_values(out);
-  for (TensorCase& t : out.tensors) t.heads = std::min(t.heads, heads);
-  return out;
-}
-
-// The case with fewer pairs, and with the same dims beside the window.
-Case with_pairs(const Case& c, std::int64_t pairs) {
-  Case out = c;
-  drop_values(out);
-  out.rotary_dim = 2 * pairs;
-  if (!out.inv_freq.empty()) out.inv_freq.resize(static_cast<std::size_t>(pairs));
-  for (TensorCase& t : out.tensors)
-    if (t.rotate) t.head_dim += out.rotary_dim - c.rotary_dim;
-  if (out.table_row_stride >= 0) out.table_row_stride += (out.rotary_dim - c.rotary_dim) / 2;
-  return out;
-}
-
-// Inputs of one 1 among zeros, if the case has few elements.
-std::vector<Case> basis_vectors(const Case& c) {
-  constexpr std::int64_t few = 8;
-  std::vector<Case> out;
-  if (c.tensors.size() != 1 || !c.tensors[0].values.empty() || c.data != DataPattern::unit ||
-      !c.calls.empty())
-    return out;
-  const std::int64_t count = c.batch * c.tokens * c.tensors[0].heads * c.tensors[0].head_dim;
-  for (std::int64_t i = 0; i < count && count <= few; ++i) {
-    out.push_back(c);
-    out.back().tensors[0].values.assign(static_cast<std::size_t>(count), 0.0);
-    out.back().tensors[0].values[static_cast<std::size_t>(i)] = 1;
-  }
-  return out;
-}
-
-// Lists few positions explicitly. They are easier to read, and each can be made smaller.
-Case with_listed_positions(const Case& c) {
-  constexpr std::int64_t few = 32;
-  if (c.position_rule == PositionRule::list || c.batch * c.tokens > few || !c.calls.empty())
-    return c;
-  Case listed = c;
-  listed.positions = positions_of(c);
-  listed.position_rule = PositionRule::list;
-  listed.position_from = listed.position_to = 0;
-  listed.position_step = 1;
-  return listed;
-}
-
-namespace {
-
 Case one_tensor(const Case& c, std::size_t kept) {
   Case out = c;
   out.tensors = {c.tensors[kept]};
@@ -309,6 +220,91 @@ constexpr CaseSource sources[] = {
 };
 
 }  // namespace
+
+std::int64_t largest_position(const Case& c) {
+  std::int64_t largest = 0;
+  for (const std::int64_t p : positions_of(c)) largest = std::max({largest, p, -p});
+  for (const Case& call : c.calls) largest = std::max(largest, largest_position(call));
+  return largest;
+}
+
+unsigned shared_rows(const Case& c) {
+  unsigned shared = 0;
+  for (const TensorCase& t : c.tensors) shared |= c.fused ? 0 : shared_rows(c, t, t.in);
+  for (const Case& call : c.calls) shared |= shared_rows(call);
+  return shared;
+}
+
+void drop_values(Case& c) {
+  for (TensorCase& t : c.tensors) t.values.clear();
+}
+
+Case part_of(const Case& c, std::int64_t row, std::int64_t rows, std::int64_t token,
+             std::int64_t tokens) {
+  Case out = c;
+  drop_values(out);
+  out.batch = rows;
+  out.tokens = tokens;
+  if (c.position_rule == PositionRule::consecutive && c.position_token_stride != 0) {
+    out.position_from = c.position_from + c.position_step * token;
+    return out;
+  }
+  const std::vector<std::int64_t> positions = positions_of(c);
+  out.position_rule = PositionRule::list;
+  out.positions.clear();
+  for (std::int64_t b = row; b < row + rows; ++b)
+    for (std::int64_t t = token; t < token + tokens; ++t)
+      out.positions.push_back(positions[static_cast<std::size_t>(b * c.tokens + t)]);
+  return out;
+}
+
+Case with_heads(const Case& c, std::int64_t heads) {
+  Case out = c;
+  drop_values(out);
+  for (TensorCase& t : out.tensors) t.heads = std::min(t.heads, heads);
+  return out;
+}
+
+// The case with fewer pairs, and with the same dims beside the window.
+Case with_pairs(const Case& c, std::int64_t pairs) {
+  Case out = c;
+  drop_values(out);
+  out.rotary_dim = 2 * pairs;
+  if (!out.inv_freq.empty()) out.inv_freq.resize(static_cast<std::size_t>(pairs));
+  for (TensorCase& t : out.tensors)
+    if (t.rotate) t.head_dim += out.rotary_dim - c.rotary_dim;
+  if (out.table_row_stride >= 0) out.table_row_stride += (out.rotary_dim - c.rotary_dim) / 2;
+  return out;
+}
+
+// Inputs of one 1 among zeros, if the case has few elements.
+std::vector<Case> basis_vectors(const Case& c) {
+  constexpr std::int64_t few = 8;
+  std::vector<Case> out;
+  if (c.tensors.size() != 1 || !c.tensors[0].values.empty() || c.data != DataPattern::unit ||
+      !c.calls.empty())
+    return out;
+  const std::int64_t count = c.batch * c.tokens * c.tensors[0].heads * c.tensors[0].head_dim;
+  for (std::int64_t i = 0; i < count && count <= few; ++i) {
+    out.push_back(c);
+    out.back().tensors[0].values.assign(static_cast<std::size_t>(count), 0.0);
+    out.back().tensors[0].values[static_cast<std::size_t>(i)] = 1;
+  }
+  return out;
+}
+
+// Lists few positions explicitly. They are easier to read, and each can be made smaller.
+Case with_listed_positions(const Case& c) {
+  constexpr std::int64_t few = 32;
+  if (c.position_rule == PositionRule::list || c.batch * c.tokens > few || !c.calls.empty())
+    return c;
+  Case listed = c;
+  listed.positions = positions_of(c);
+  listed.position_rule = PositionRule::list;
+  listed.position_from = listed.position_to = 0;
+  listed.position_step = 1;
+  return listed;
+}
 
 Case without_calls(const Case& c, std::size_t at, std::size_t count) {
   std::vector<Case> calls = c.calls;

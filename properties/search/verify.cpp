@@ -41,22 +41,6 @@ VerdictRow not_judged(const KernelFacts& facts, const Probe& probe) {
   return row;
 }
 
-}  // namespace
-
-std::int64_t cases_of(Profile profile) {
-  switch (profile) {
-    case Profile::smoke:
-      return 12;
-    case Profile::standard:
-      return 60;
-    case Profile::full:
-      return 5000;
-  }
-  __builtin_unreachable();
-}
-
-namespace {
-
 // Of a kernel that cannot run here. ROPEWALK_REQUIRE_GPU=1 says that a device must be there.
 Finding not_run(const KernelFacts& facts) {
   const char* required = std::getenv("ROPEWALK_REQUIRE_GPU");
@@ -177,6 +161,18 @@ class KernelRun {
 };
 
 }  // namespace
+
+std::int64_t cases_of(Profile profile) {
+  switch (profile) {
+    case Profile::smoke:
+      return 12;
+    case Profile::standard:
+      return 60;
+    case Profile::full:
+      return 5000;
+  }
+  __builtin_unreachable();
+}
 
 void verify_kernel(JudgeThreads& threads, std::vector<Subject>& subjects, const VerifyPlan& plan,
                    const std::function<void(const VerdictRow&)>& on_row,

@@ -103,6 +103,17 @@ void take_found(const char* name, const char* option, WorkerOptions& w) {
   if (!file.empty()) w.plugins.push_back(file);
 }
 
+// Whether standard output is a pipe, socket or terminal with its other end closed. A full disk is
+// not.
+bool reader_has_left() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+bool output_fails() {
+  return std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+}
+
 }  // namespace
 
 std::string file_beside_command(const std::string& name) {
@@ -240,19 +251,6 @@ void Progress::clear() {
   if (on_terminal_ && !text_.empty()) std::fputs("\r\033[K", stderr);
   text_.clear();
 }
-
-namespace {
-// Whether standard output is a pipe, socket or terminal with its other end closed. A full disk is
-// not.
-bool reader_has_left() {
-  pollfd out{STDOUT_FILENO, POLLOUT, 0};
-  return poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP)) != 0;
-}
-
-bool output_fails() {
-  return std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-}
-}  // namespace
 
 void flush_output() {
   if (output_fails()) throw std::runtime_error("standard output cannot be written");
