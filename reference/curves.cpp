@@ -164,9 +164,8 @@ std::vector<NamedCurve> context_curves() {
     NamedCurve curve{name, {}, {}};
     for (int quarter = 4 * 7; quarter <= 4 * 20; ++quarter) {
       const double tokens = std::exp2(quarter / 4.0);
-      const auto turned = std::count_if(inv_freq.begin(), inv_freq.end(), [&](double f) {
-        return tokens * f >= 2 * std::numbers::pi;
-      });
+      const auto turned = std::ranges::count_if(
+          inv_freq, [&](double f) { return tokens * f >= 2 * std::numbers::pi; });
       curve.x.push_back(tokens);
       curve.y.push_back(static_cast<double>(turned) / static_cast<double>(pairs));
     }

@@ -107,8 +107,7 @@ class DeviceCell : public Cell {
   }
   /// The last one that was used stands last.
   CapturedGraph& graph_of(std::int64_t calls) {
-    auto found = std::find_if(graphs_.begin(), graphs_.end(),
-                              [&](const Recorded& r) { return r.calls == calls; });
+    auto found = std::ranges::find_if(graphs_, [&](const Recorded& r) { return r.calls == calls; });
     if (found != graphs_.end()) {
       std::rotate(found, found + 1, graphs_.end());
       return graphs_.back().graph;

@@ -126,8 +126,7 @@ void ConfigReader::fail(const std::string& key, const std::string& what) const {
 }
 
 bool ConfigReader::ignores(const std::string& key) const {
-  return type_ != nullptr && key != share_key &&
-         std::count(type_->ignores.begin(), type_->ignores.end(), key) > 0;
+  return type_ != nullptr && key != share_key && std::ranges::count(type_->ignores, key) > 0;
 }
 
 bool ConfigReader::reads_old_layers() const {
@@ -141,8 +140,7 @@ bool ConfigReader::contradicts(const std::string& key, const JsonValue& value) c
 }
 
 bool ConfigReader::plain_rule_ignores_share() const {
-  return type_ != nullptr &&
-         std::count(type_->ignores.begin(), type_->ignores.end(), share_key) > 0;
+  return type_ != nullptr && std::ranges::count(type_->ignores, share_key) > 0;
 }
 
 const JsonValue* ConfigReader::find(const std::string& key) {

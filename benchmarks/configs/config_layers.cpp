@@ -92,8 +92,7 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
   for (const std::string& type : types)
     if (!attends(type) && !contains(others, type)) others.push_back(type);
   for (const std::string& name : others)
-    places.push_back(
-        {.layer = name, .count = std::count(types.begin(), types.end(), name), .rotated = false});
+    places.push_back({.layer = name, .count = std::ranges::count(types, name), .rotated = false});
   const bool listed = std::any_of(places.begin(), places.end(),
                                   [](const RopePlace& place) { return !place.rotated; });
   const Unrotated kind = in.type() == nullptr ? Unrotated::none : in.type()->unrotated;
@@ -120,9 +119,8 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
     const bool any = kind != Unrotated::full_if_sliding || !no_window;
     for (const std::string& type : types) plain.push_back(any && type == "full_attention");
   }
-  const RopePlace none{.layer = "without rotation",
-                       .count = std::count(plain.begin(), plain.end(), true),
-                       .rotated = false};
+  const RopePlace none{
+      .layer = "without rotation", .count = std::ranges::count(plain, true), .rotated = false};
   if (!plain.empty() && places.size() == 1) places[0].count = std::ssize(plain) - none.count;
   if (!plain.empty() && none.count == 0) return;
   if (!plain.empty() && none.count == static_cast<std::int64_t>(plain.size()))
@@ -179,8 +177,7 @@ std::vector<RopePlace> rope_places(ConfigReader& in) {
   }
   std::stable_partition(places.begin(), places.end(),
                         [](const RopePlace& each) { return each.rotated; });
-  if (places.empty() && !types.empty() &&
-      (!layers.empty() || std::none_of(types.begin(), types.end(), attends)))
+  if (places.empty() && !types.empty() && (!layers.empty() || std::ranges::none_of(types, attends)))
     in.fail("layer_types", "no layer of this model is of a kind that is rotated");
   if (places.empty())
     places.push_back({.layer = "", .object = object, .theta_keys = in.keys_of("theta")});

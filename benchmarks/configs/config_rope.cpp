@@ -171,9 +171,8 @@ class RotationReader {
 
   std::int64_t original_positions() {
     const auto& all = find_frequency_rule(w_.scaling)->parameters;
-    const bool needed = std::any_of(all.begin(), all.end(), [](const RuleParameter& each) {
-      return each.config_key == original_key;
-    });
+    const bool needed = std::ranges::any_of(
+        all, [](const RuleParameter& each) { return each.config_key == original_key; });
     if (!needed) return trained_positions().value_or(0);
     std::vector<std::string> keys = {of_rope(original_key)};
     std::optional<std::int64_t> said;

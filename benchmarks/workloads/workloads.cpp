@@ -341,8 +341,7 @@ void append_single(const std::string& name, const toml::table& table, std::vecto
   Workload w = read_workload(entry);
   w.name = name;
   w.profiles = entry.words("profiles", {"smoke", "standard", "full"});
-  if (std::any_of(out.begin(), out.end(),
-                  [&](const Workload& other) { return other.name == name; }))
+  if (std::ranges::any_of(out, [&](const Workload& other) { return other.name == name; }))
     entry.fail("name", "the name is taken by a model and its phase");
   out.push_back(std::move(w));
 }
@@ -401,8 +400,7 @@ std::vector<Workload> through_phases(const Workload& model, const std::string& f
 }
 
 bool in_profile(const Workload& workload, std::string_view profile) {
-  return std::find(workload.profiles.begin(), workload.profiles.end(), profile) !=
-         workload.profiles.end();
+  return std::ranges::find(workload.profiles, profile) != workload.profiles.end();
 }
 
 std::string board_of(const Workload& workload, std::string_view angles) {

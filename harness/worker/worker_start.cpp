@@ -120,8 +120,7 @@ void Worker::spawn() {
   std::vector<std::string> words{"ropewalk", "worker", "--cpu-features", options_.cpu_features};
   const auto& tolerant = options_.tolerated_plugins;
   for (const std::string& plugin : options_.plugins) {
-    if (options_.tolerated != 0 &&
-        std::find(tolerant.begin(), tolerant.end(), plugin) != tolerant.end())
+    if (options_.tolerated != 0 && std::ranges::find(tolerant, plugin) != tolerant.end())
       words.insert(words.end(), {"--tolerate", tolerance_words(options_.tolerated)});
     words.insert(words.end(), {"--plugin", plugin});
   }
@@ -281,8 +280,7 @@ std::string Worker::changed_plugin(const std::vector<KernelFacts>& listed) const
     for (KernelFacts& facts : of_plugin) facts.index = 0;  // the index depends on other plugins
     const std::lock_guard lock(of_all_workers);
     const auto& first = options_.first_lists->try_emplace(plugin, of_plugin).first->second;
-    if (!std::equal(first.begin(), first.end(), of_plugin.begin(), of_plugin.end(), are_same))
-      return plugin;
+    if (!std::ranges::equal(first, of_plugin, are_same)) return plugin;
   }
   return {};
 }

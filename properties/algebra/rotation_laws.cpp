@@ -187,9 +187,8 @@ Finding check_power_of_two(Subject& subject, const Case& c) {
   const DoubleDouble factor(std::ldexp(1.0, exponent_of(c)));
   const auto times = [&](const PairValue& x) { return PairValue{x.re * factor, x.im * factor}; };
   Law law{"2^k times the input is not 2^k times the output", nullptr, times, nullptr, factor.hi};
-  const bool narrow = std::any_of(c.tensors.begin(), c.tensors.end(), [&](const TensorCase& t) {
-    return is_narrow(tensor_dtype(c, t));
-  });
+  const bool narrow = std::ranges::any_of(
+      c.tensors, [&](const TensorCase& t) { return is_narrow(tensor_dtype(c, t)); });
   if (narrow && subject.facts.error_bound > 0)
     law.bound = [&](double rho, std::uint32_t tensor) {
       if (!is_narrow(tensor_dtype(c, tensor))) return 0.0;

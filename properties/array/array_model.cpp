@@ -38,8 +38,7 @@ ArrayModel::ArrayModel(const OfferedLevels& offered) : offered_(offered) {
   const std::vector head{Factor::rotary_dim, Factor::room, Factor::window};
   model_.constraints.push_back(constraint(head, [&](const Levels& l) {
     const std::array<int, 3> wanted{l[Factor::rotary_dim], l[Factor::room], l[Factor::window]};
-    return std::find(offered_.no_such_head.begin(), offered_.no_such_head.end(), wanted) ==
-           offered_.no_such_head.end();
+    return std::ranges::find(offered_.no_such_head, wanted) == offered_.no_such_head.end();
   }));
 }
 

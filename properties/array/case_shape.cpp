@@ -197,9 +197,8 @@ bool has_long_table(const Levels& l, std::int32_t contract) {
 void ShapeCount::set_near(std::int64_t wanted) {
   value = std::clamp(wanted, range.least, range.most);
   if (accepted->empty()) return;
-  value = *std::min_element(accepted->begin(), accepted->end(), [&](auto a, auto b) {
-    return std::abs(a - wanted) < std::abs(b - wanted);
-  });
+  value = *std::ranges::min_element(
+      *accepted, [&](auto a, auto b) { return std::abs(a - wanted) < std::abs(b - wanted); });
 }
 
 std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, std::int32_t contract,

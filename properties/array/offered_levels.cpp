@@ -169,8 +169,7 @@ class Asking {
   template <class Size>
   static void keep(const std::vector<Size>& known, std::vector<Size>& accepted) {
     for (const Size& size : known)
-      if (std::find(accepted.begin(), accepted.end(), size) == accepted.end())
-        accepted.push_back(size);
+      if (std::ranges::find(accepted, size) == accepted.end()) accepted.push_back(size);
   }
 
   void ask_counts(Factor f) {

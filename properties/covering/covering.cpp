@@ -172,8 +172,7 @@ void Cover::State::fill(TupleSet& set) {
   set.clear();
   for (std::size_t stem = 0; stem < set.stems(); ++stem) {
     const std::vector<int> fixed = set.stem_lanes(stem);
-    const bool ascends =
-        std::adjacent_find(fixed.begin(), fixed.end(), std::greater_equal<>()) == fixed.end();
+    const bool ascends = std::ranges::adjacent_find(fixed, std::greater_equal<>()) == fixed.end();
     if (!ascends || !row_.restart() || !row_.fix(fixed)) continue;
     const int begin = fixed.empty() ? 0 : fixed.back() + 1;
     for (int lane = begin; lane < static_cast<int>(lanes.factor.size()); ++lane) {

@@ -54,8 +54,7 @@ double bits_of(const Seen& s) {
 }
 
 std::int64_t wrong_pairs(const Scene& scene) {
-  return std::count_if(scene.pairs.begin(), scene.pairs.end(),
-                       [](const Seen& s) { return s.wrong; });
+  return std::ranges::count_if(scene.pairs, [](const Seen& s) { return s.wrong; });
 }
 
 // The bound of an output for each unit of its length.
@@ -231,8 +230,7 @@ Named names_of(const Scene& small, const Evidence& of) {
       Named& kind = found[whole ? list : 2 + list];
       if (kind.names.empty()) kind.where = here->scope.text;
       const std::string& name = in_small[list][i].name;  // two may be one without a scale
-      if (std::find(kind.names.begin(), kind.names.end(), name) == kind.names.end())
-        kind.names.push_back(name);
+      if (std::ranges::find(kind.names, name) == kind.names.end()) kind.names.push_back(name);
     }
   for (Named& kind : found)
     if (!kind.names.empty()) return kind;

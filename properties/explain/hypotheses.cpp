@@ -309,9 +309,8 @@ std::optional<std::int64_t> fitted_offset(const Facts& k, const std::vector<cons
   for (const Seen* s : wrong) pairs.insert(s->pair);
   constexpr std::size_t enough = 2;
   if (pairs.size() < enough) return {};
-  const Seen& slowest = **std::min_element(wrong.begin(), wrong.end(), [&](auto a, auto b) {
-    return k.frequency(a->pair) < k.frequency(b->pair);
-  });
+  const Seen& slowest = **std::ranges::min_element(
+      wrong, [&](auto a, auto b) { return k.frequency(a->pair) < k.frequency(b->pair); });
   if (!(k.frequency(slowest.pair) > 0)) return {};
   const double offset = std::round(phase_error(slowest, k.backward()) / k.frequency(slowest.pair));
   if (!(std::abs(offset) >= 1 && std::abs(offset) < 0x1p31)) return {};

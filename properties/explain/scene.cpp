@@ -203,11 +203,10 @@ std::string first_wrong(const Scene& scene) {
   const auto index = [&](const Copied& w) {
     return out_index(p.asked, w.at.tensor, w.at.b, w.at.t, w.at.h) + w.element;
   };
-  const Copied& w =
-      *std::min_element(all.begin(), all.end(), [&](const Copied& a, const Copied& b) {
-        return std::tuple(a.placement, a.at.tensor, index(a)) <
-               std::tuple(b.placement, b.at.tensor, index(b));
-      });
+  const Copied& w = *std::ranges::min_element(all, [&](const Copied& a, const Copied& b) {
+    return std::tuple(a.placement, a.at.tensor, index(a)) <
+           std::tuple(b.placement, b.at.tensor, index(b));
+  });
   constexpr std::ptrdiff_t few = 8;
   const auto& positions = w.placement == 1 ? p.other_positions : p.positions;
   const std::vector<std::int64_t> shown(

@@ -29,8 +29,7 @@ unsigned shared_rows(const Case& c, const TensorCase& t, const Strides& s) {
   Axis axes[] = {{stride(s.head, t.head_dim), t.heads, 1},
                  {stride(s.token, t.heads * t.head_dim), c.tokens, 2},
                  {stride(s.batch, c.tokens * t.heads * t.head_dim), c.batch, 4}};
-  std::sort(std::begin(axes), std::end(axes),
-            [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+  std::ranges::sort(axes, [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
   unsigned shared = 0;
   std::int64_t extent = t.head_dim;
   for (const Axis& axis : axes) {

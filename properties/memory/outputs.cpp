@@ -50,9 +50,8 @@ Finding judge_unwritten_outputs(Subject&, const Problem& problem, const Executio
 }
 
 Finding check_unwritten_outputs(Subject& subject, const Case& c) {
-  require(
-      std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return !t.in_place; }),
-      "unwritten_outputs: needs in_place=0, as an output that is an input has no poison");
+  require(std::ranges::any_of(c.tensors, [](const auto& t) { return !t.in_place; }),
+          "unwritten_outputs: needs in_place=0, as an output that is an input has no poison");
   const Run done = run(subject, c);
   return done.failed() ? done.failure
                        : judge_unwritten_outputs(subject, done.problem, done.execution, {});
@@ -108,8 +107,7 @@ bool partial(const HeadSize& size) {
 }
 
 bool applies_untouched_dims(const Offer& offer) {
-  return offer.any_size || offer.unrotated_tensor ||
-         std::any_of(offer.sizes.begin(), offer.sizes.end(), partial);
+  return offer.any_size || offer.unrotated_tensor || std::ranges::any_of(offer.sizes, partial);
 }
 
 // Makes sure that the case has elements that are not rotated.

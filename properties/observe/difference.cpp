@@ -84,8 +84,7 @@ class CellComparison {
     const HeadSize narrow{4, 4}, usual{128, 128};
     const bool of_model = plan_.shapes.only.has_value();
     const auto has = [&](HeadSize size) {
-      return offer_.any_size ||
-             std::any_of(offer_.sizes.begin(), offer_.sizes.end(), [&](HeadSize each) {
+      return offer_.any_size || std::ranges::any_of(offer_.sizes, [&](HeadSize each) {
                return each.head_dim == size.head_dim && each.rotary_dim == size.rotary_dim;
              });
     };

@@ -59,8 +59,7 @@ std::int64_t least_dims(const Levels& l, const Sizes& sizes) {
 
 std::int64_t least_count(Factor f, int level, const std::vector<std::int64_t>* by_level) {
   const std::vector<std::int64_t>& accepted = by_level[level];
-  return accepted.empty() ? range_of(f, level).least
-                          : *std::min_element(accepted.begin(), accepted.end());
+  return accepted.empty() ? range_of(f, level).least : *std::ranges::min_element(accepted);
 }
 
 // Whether a tensor of these levels can have few enough elements, where nothing else is asked for.
@@ -99,8 +98,7 @@ void add_heads(OfferedLevels& offered, const std::vector<HeadSize>& sizes) {
     set_window_levels(l, head);
     for (Sizes* known : {&offered.free, &offered.accepted}) {
       auto& heads = known->windows[l[Factor::rotary_dim]][l[Factor::room]][l[Factor::window]];
-      if (!heads.empty() && std::find(heads.begin(), heads.end(), head) == heads.end())
-        heads.push_back(head);
+      if (!heads.empty() && std::ranges::find(heads, head) == heads.end()) heads.push_back(head);
     }
   }
 }

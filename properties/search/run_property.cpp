@@ -292,9 +292,8 @@ std::vector<Case> regressions_of(const Property& property, const Offer& offer) {
     c.pairing = offer.base.pairing;
     c.dtype = offer.base.dtype;
     if (!c.table_dtype) c.table_dtype = offer.base.table_dtype;
-    const bool declared = std::all_of(c.tensors.begin(), c.tensors.end(), [&](const auto& t) {
-      return t.in_place ? offer.in_place : offer.out_of_place;
-    });
+    const bool declared = std::ranges::all_of(
+        c.tensors, [&](const auto& t) { return t.in_place ? offer.in_place : offer.out_of_place; });
     if (declared && is_valid(c)) out.push_back(std::move(c));
   }
   return out;

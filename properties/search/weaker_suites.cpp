@@ -50,9 +50,8 @@ Finding check_absolute(Subject& subject, const Case& c) {
 // One shape, positions 0 to 40, forward, contiguous.
 std::vector<Case> one_shape(const Offer& offer, Profile) {
   const Case c = with(offer.base, offer, {.tokens = 41, .heads = 4, .second = true});
-  const auto usual = std::find_if(offer.sizes.begin(), offer.sizes.end(), [](HeadSize s) {
-    return s.rotary_dim == 64 && s.head_dim == 64;
-  });
+  const auto usual = std::ranges::find_if(
+      offer.sizes, [](HeadSize s) { return s.rotary_dim == 64 && s.head_dim == 64; });
   return {usual == offer.sizes.end() ? c : resized(c, *usual)};
 }
 

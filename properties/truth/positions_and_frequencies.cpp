@@ -151,8 +151,7 @@ std::vector<Case> fixed_cases_position_sweep(const Offer& offer, Profile profile
   // Two pairs, a fast and a slow frequency, give 12 values for each position, in heads of all
   // kinds.
   const bool any = offer.any_size && profile == Profile::smoke;
-  const HeadSize small =
-      any ? HeadSize{4, 4} : *std::min_element(offer.sizes.begin(), offer.sizes.end(), by_size);
+  const HeadSize small = any ? HeadSize{4, 4} : *std::ranges::min_element(offer.sizes, by_size);
   if (offer.tokens) {
     add_sweep(cases, offer, small, 16384, profile);
     const auto usual = std::find_if(offer.sizes.begin(), offer.sizes.end(),

@@ -31,9 +31,8 @@ Counts counts(Counts edges, Profile profile) {
 }
 
 Case base_case(const Offer& offer) {
-  const HeadSize small =
-      *std::min_element(offer.sizes.begin(), offer.sizes.end(),
-                        [](HeadSize a, HeadSize b) { return a.head_dim < b.head_dim; });
+  const HeadSize small = *std::ranges::min_element(
+      offer.sizes, [](HeadSize a, HeadSize b) { return a.head_dim < b.head_dim; });
   return resized(with(offer.base, offer, {.from = 5}), small);
 }
 

@@ -31,8 +31,7 @@ int drawn_integer(std::uint32_t seed, std::string_view name, std::int64_t index,
 
 void note_used(const Learned& learned, const std::string& text) {
   auto* const used = learned.used;
-  if (used != nullptr && std::find(used->begin(), used->end(), text) == used->end())
-    used->push_back(text);
+  if (used != nullptr && std::ranges::find(*used, text) == used->end()) used->push_back(text);
 }
 
 /// Drawn again until it is invertible: a matrix that forgets its argument would forget positions.
@@ -118,8 +117,7 @@ const std::vector<const Encoding*>& all_encodings() {
   static const std::vector<const Encoding*> list = [] {
     std::vector<const Encoding*> out;
     for (const Encoding& encoding : registry()) out.push_back(&encoding);
-    std::sort(out.begin(), out.end(),
-              [](const Encoding* a, const Encoding* b) { return a->name < b->name; });
+    std::ranges::sort(out, [](const Encoding* a, const Encoding* b) { return a->name < b->name; });
     return out;
   }();
   return list;

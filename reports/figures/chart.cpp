@@ -239,8 +239,7 @@ std::string script_of(const ChartRequest& request, ChartSize size) {
   script += fmt::format("set xlabel \"{}\" tc {}\nset ylabel \"{}\" tc {}\n", request.x_label, ink,
                         request.y_label, ink);
   const auto named = [](const ChartPlace& mark) { return !mark.label.empty(); };
-  if (std::any_of(request.x_marks.begin(), request.x_marks.end(), named))
-    script += "set tmargin 2\n";
+  if (std::ranges::any_of(request.x_marks, named)) script += "set tmargin 2\n";
   return script + axes(request, size) + data + "plot " + plots + "\n";
 }
 

@@ -21,11 +21,10 @@ LegendItem legend_item(const ChartSeries& series, std::string name, std::string 
 }
 
 std::string row_label(const std::string& name, std::size_t number) {
-  const bool plain =
-      !name.empty() && name.size() <= 44 && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view(" ._-/()").find(c) != std::string_view::npos;
-      });
+  const bool plain = !name.empty() && name.size() <= 44 && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(" ._-/()").find(c) != std::string_view::npos;
+  });
   return plain ? name : fmt::format("no. {}", number);
 }
 

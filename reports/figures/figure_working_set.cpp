@@ -83,8 +83,7 @@ std::map<std::string, Walk> find_walks(const Summary& summary) {
 std::vector<SizePoint> by_size(const Points& points) {
   std::vector<SizePoint> out;
   for (const auto& each : points) out.push_back(each.second);
-  std::sort(out.begin(), out.end(),
-            [](const SizePoint& a, const SizePoint& b) { return a.bytes < b.bytes; });
+  std::ranges::sort(out, [](const SizePoint& a, const SizePoint& b) { return a.bytes < b.bytes; });
   return out;
 }
 

@@ -124,8 +124,7 @@ std::string winners_text(const std::vector<const KernelAnswer*>& answers) {
     ++count_of[text];
   }
   std::vector<std::pair<std::string, std::size_t>> order(count_of.begin(), count_of.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
   if (order.size() == 1) return order.front().first;
   std::string out;
   for (const auto& [text, count] : order)

@@ -23,13 +23,11 @@ bool BoardName::has(std::string_view part) const {
 }
 
 bool BoardName::has_all_of(const BoardName& other) const {
-  return std::all_of(other.parts_.begin(), other.parts_.end(),
-                     [&](const std::string& part) { return has(part); });
+  return std::ranges::all_of(other.parts_, [&](const std::string& part) { return has(part); });
 }
 
 std::string_view BoardName::one_of(std::initializer_list<std::string_view> words) const {
-  const auto found =
-      std::find_if(words.begin(), words.end(), [&](std::string_view word) { return has(word); });
+  const auto found = std::ranges::find_if(words, [&](std::string_view word) { return has(word); });
   return found == words.end() ? std::string_view() : *found;
 }
 

@@ -55,8 +55,7 @@ bool is_speed(double value) {
 
 std::vector<double> speeds_of(const TimingRow& row) {
   std::vector<double> speeds;
-  std::copy_if(row.ns_per_token.begin(), row.ns_per_token.end(), std::back_inserter(speeds),
-               is_speed);
+  std::ranges::copy_if(row.ns_per_token, std::back_inserter(speeds), is_speed);
   return speeds;
 }
 

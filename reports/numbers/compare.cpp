@@ -400,9 +400,8 @@ Comparison compare_runs(const Results& a, const Results& b, const std::string& n
   out.verdicts = new_failures(a, b, of_a, of_b);
   out.regressions = std::ssize(out.verdicts);
   compare_cells(of_a, of_b, out);
-  const bool any = std::any_of(out.cells.begin(), out.cells.end(), [](const ComparedCell& cell) {
-    return cell.ratio.rounds > 0 || cell.regression;
-  });
+  const bool any = std::ranges::any_of(
+      out.cells, [](const ComparedCell& cell) { return cell.ratio.rounds > 0 || cell.regression; });
   if (!any && out.regressions == 0)
     out.invalid = fmt::format("{} and {} have no speed of the same kernel on the same workload",
                               name_a, name_b);

@@ -169,10 +169,9 @@ void make_matrix(const Results& results, Summary& summary) {
   }
   std::map<KernelKey, std::size_t> order;
   for (const MatrixRow& row : summary.matrix) order.try_emplace(kernel_key(*row.of), order.size());
-  std::stable_sort(summary.matrix.begin(), summary.matrix.end(),
-                   [&order](const MatrixRow& a, const MatrixRow& b) {
-                     return order.at(kernel_key(*a.of)) < order.at(kernel_key(*b.of));
-                   });
+  std::ranges::stable_sort(summary.matrix, [&order](const MatrixRow& a, const MatrixRow& b) {
+    return order.at(kernel_key(*a.of)) < order.at(kernel_key(*b.of));
+  });
   for (const MatrixRow& row : summary.matrix) {
     const auto add = [&summary](const VerdictRow* cell) {
       if (cell != nullptr && is_failure(verdict_of(*cell))) summary.failures.push_back(cell);
@@ -180,12 +179,10 @@ void make_matrix(const Results& results, Summary& summary) {
     add(row.whole);
     for (const VerdictRow* cell : row.cells) add(cell);
   }
-  std::stable_sort(summary.failures.begin(), summary.failures.end(),
-                   [&order](const VerdictRow* a, const VerdictRow* b) {
-                     const auto place_a = order.at(kernel_key(*a)),
-                                place_b = order.at(kernel_key(*b));
-                     return place_a != place_b ? place_a < place_b : tells_more(*a, *b);
-                   });
+  std::ranges::stable_sort(summary.failures, [&order](const VerdictRow* a, const VerdictRow* b) {
+    const auto place_a = order.at(kernel_key(*a)), place_b = order.at(kernel_key(*b));
+    return place_a != place_b ? place_a < place_b : tells_more(*a, *b);
+  });
 }
 
 void collect_not_run(const Results& results, Summary& summary) {

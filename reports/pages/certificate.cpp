@@ -148,8 +148,7 @@ std::vector<CertificateRow> joined(std::vector<CertificatePart> parts) {
   const auto key = [](const CertificatePart& p) {
     return std::tie(p.row.kernel, p.row.pairing, p.row.dtype, p.row.first, p.row.last);
   };
-  std::stable_sort(parts.begin(), parts.end(),
-                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  std::ranges::stable_sort(parts, [&](const auto& a, const auto& b) { return key(a) < key(b); });
   std::vector<CertificatePart> wholes;
   const auto close = [&] {
     if (wholes.empty()) return;

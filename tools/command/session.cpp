@@ -186,8 +186,7 @@ void require_kernels(const std::vector<KernelFacts>& kernels, const KernelChoice
       is_baseline |= !choice.baselines && glob_matches(glob, name);
     std::string given;
     for (const KernelFacts& k : kernels)
-      if (std::count(choice.plugins.begin(), choice.plugins.end(), k.plugin) > 0 &&
-          !given.ends_with(", ..."))
+      if (std::ranges::count(choice.plugins, k.plugin) > 0 && !given.ends_with(", ..."))
         given += (given.empty() ? "" : ", ") + (given.size() < 200 ? k.name : "...");
     throw UsageError(
         "no kernel matches '" + glob + "' (" +

@@ -76,8 +76,7 @@ void take_targets(KernelChoice& choice, const std::vector<std::string>& beside, 
     if (has) files.back().file = plugin_of(target);
     const std::string& file = files.back().file;
     refuse_source(file);
-    if (std::count(choice.plugins.begin(), choice.plugins.end(), file) == 0)
-      choice.plugins.push_back(file);
+    if (std::ranges::count(choice.plugins, file) == 0) choice.plugins.push_back(file);
   }
   choice.targets.clear();
   if (choice.kernels.empty() && files.empty()) return;  // all of them have providers

@@ -48,8 +48,7 @@ bool quick(const Case& c) {
   constexpr double small = 1 << 12, huge = 4.0 * largest_case_bytes;
   const auto sizes = sizes_of(c);
   if (!std::all_of(c.calls.begin(), c.calls.end(), quick)) return false;
-  return std::all_of(sizes.begin(), sizes.end(),
-                     [](double size) { return size <= small || size >= huge; });
+  return std::ranges::all_of(sizes, [](double size) { return size <= small || size >= huge; });
 }
 
 void lay_out(const Case& c) {

@@ -56,8 +56,7 @@ void KillMatrix::add(const VerdictRow& row) {
 }
 
 std::ptrdiff_t KillMatrix::kills(const Row& row) const {
-  return std::count_if(properties_.begin(), properties_.end(),
-                       [&](const std::string& p) { return fails(row, p); });
+  return std::ranges::count_if(properties_, [&](const std::string& p) { return fails(row, p); });
 }
 
 bool KillMatrix::holds(const Row& row) const {

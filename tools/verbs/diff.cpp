@@ -248,8 +248,7 @@ int run(const DiffOptions& options) {
   if (std::none_of(cells.begin(), cells.end(), is_compared))
     throw UsageError(fmt::format("{} and {} have no pairing and data type in common: {}",
                                  a.facts().name, b.facts().name, cells.front().not_compared));
-  if (std::none_of(cells.begin(), cells.end(),
-                   [](const CellDifference& d) { return d.all.compared > 0; }))
+  if (std::ranges::none_of(cells, [](const CellDifference& d) { return d.all.compared > 0; }))
     return 2;  // its faults are told
   if (!options.json) {
     print_not_compared(cells);

@@ -162,9 +162,8 @@ void shorten(std::vector<std::vector<std::string>>& texts) {
   for (;;) {
     std::size_t lines = 0;
     for (const auto& text : texts) lines += text.size();
-    auto& longest = *std::max_element(texts.begin(), texts.end(), [](const auto& a, const auto& b) {
-      return a.size() < b.size();
-    });
+    auto& longest = *std::ranges::max_element(
+        texts, [](const auto& a, const auto& b) { return a.size() < b.size(); });
     if (lines <= block_lines || longest.size() < 3) return;
     longest.pop_back();
     longest.back() = std::string(text_column, ' ') + "... (--all shows the rest)";

@@ -63,9 +63,7 @@ mutants::Level level_of(Profile profile) {
 
 bool is_due(const std::string& kernel, const MutantsOptions& options) {
   const auto& large = mutants::too_large_for_smoke;
-  if (options.profile == Profile::smoke &&
-      std::count(std::begin(large), std::end(large), kernel) > 0)
-    return false;
+  if (options.profile == Profile::smoke && std::ranges::count(large, kernel) > 0) return false;
   const mutants::Composed* composed = mutants::composed_named(kernel);
   if (composed == nullptr) return options.strength == 0;
   const mutants::Level level = mutants::level_of(*composed);

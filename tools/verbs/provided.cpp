@@ -78,8 +78,7 @@ void print_screen(const std::vector<VerdictRow>& rows, const VerifyOptions& opti
   std::vector<NamedRows> names;
   std::map<std::pair<const Severity*, std::string>, std::vector<const VerdictRow*>> claims;
   for (const VerdictRow& row : rows) {
-    auto at = std::find_if(names.begin(), names.end(),
-                           [&](const NamedRows& n) { return n.name == row.kernel; });
+    auto at = std::ranges::find_if(names, [&](const NamedRows& n) { return n.name == row.kernel; });
     if (at == names.end()) at = names.insert(at, NamedRows{.name = row.kernel});
     at->add(row);
     if (is_failure(row.verdict)) claims[{&severity_of(row), row.property}].push_back(&row);

@@ -74,9 +74,8 @@ int run(const RunOptions& options) {
       },
       [&](const TimingRow& row) { recorder.write(row); });
   // If only baselines were chosen, there was nothing to verify.
-  const bool any_to_verify =
-      std::any_of(found.kernels.begin(), found.kernels.end(),
-                  [&](const KernelFacts& k) { return matches(options.verify.kernels, k.name); });
+  const bool any_to_verify = std::ranges::any_of(
+      found.kernels, [&](const KernelFacts& k) { return matches(options.verify.kernels, k.name); });
   const int code = any_to_verify ? combine(verified, benched) : benched;
   recorder.finish(code);
   const Results results = read_results(recorder.file());

@@ -104,10 +104,9 @@ StandInAnswer cuModuleLoadDataEx(Module** module, const char* image, unsigned, c
 }
 StandInAnswer cuModuleGetFunction(const HostFunction** function, Module* module, const char* name) {
   const std::string_view wanted = name;
-  const auto* const found =
-      std::find_if(std::begin(host_functions), std::end(host_functions), [&](const auto& one) {
-        return wanted == one.name || wanted.starts_with(std::string(one.name) + "_");
-      });
+  const auto* const found = std::ranges::find_if(host_functions, [&](const auto& one) {
+    return wanted == one.name || wanted.starts_with(std::string(one.name) + "_");
+  });
   if (found == std::end(host_functions) || module->text.find(wanted) == std::string::npos)
     return not_found;
   *function = found;
