@@ -3,7 +3,7 @@
 # the adapters beside the command:
 #
 #   tools/adapters/adapters.sh          to build/release/adapters
-#   tools/adapters/adapters.sh peers    also judges and times them, and writes docs/peers.md
+#   tools/adapters/adapters.sh peers    also judges and times them, and writes docs/findings/peers.md
 #
 # ROPEWALK_ADAPTERS_ENV is the folder of the environment (default: build/adapters). A library that is
 # there stays, whatever its version. Exit code: 0 all went well; 1 an adapter is missing; 2 bad usage.

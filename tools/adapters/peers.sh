@@ -1,8 +1,8 @@
 #!/bin/sh
 # Judges and times the adapters of build/release, in the profile PROFILE (default: smoke), and writes
-# docs/peers.md: adapters.sh peers. The last section of the page is written by hand, and stays.
+# docs/findings/peers.md: adapters.sh peers. The last section of the page is written by hand, and stays.
 set -eu
-env=$1 page=$PWD/docs/peers.md profile=${PROFILE:-smoke}
+env=$1 page=$PWD/docs/findings/peers.md profile=${PROFILE:-smoke}
 ours='--no-cuda --no-baselines --kernel plain --kernel plain_f32_angle --kernel phase --kernel avx*'
 hand=$(sed -n '/^## Checked by hand/,$p' "$page" 2>/dev/null) || hand=
 cd build/release/adapters
@@ -33,7 +33,7 @@ angles() {  # a table of each kernel of the plugin that makes its own angles
 }
 
 {
-  printf '# Peers\n\nLibraries of other projects, behind the [adapters](../kernels/adapters). The command\n'
+  printf '# Peers\n\nLibraries of other projects, behind the [adapters](../../kernels/adapters). The command\n'
   printf '`tools/adapters/adapters.sh peers` wrote all but the last section on %s.\n\n' "$(date +%F)"
   printf '| what | version |\n|---|---|\n'
   row ropewalk "$(../ropewalk --version), $(git describe --always --dirty 2>/dev/null || echo 'no commit')"

@@ -111,14 +111,12 @@ def finding_lines(found):
 
 
 def page(entries, proofs):
-    intro = (PROOFS / "intro.md").read_text(encoding="utf-8").rstrip()
-    ours = (PROOFS / "ours.md").read_text(encoding="utf-8").rstrip()
-    lines = [intro, "", *library_table(entries), "", "## Findings", ""]
-    for word in ORDER[:3]:
-        for found in proofs:
-            if found["severity"] == word:
-                lines += finding_lines(found)
-    return "\n".join([*lines, ours, ""])
+    lines = []
+    for found in sorted(proofs, key=lambda found: ORDER.index(found["severity"])):
+        lines += finding_lines(found)
+    text = (ROOT / "tools/findings/page.md.in").read_text(encoding="utf-8")
+    text = text.replace("@LIBRARIES@", "\n".join(library_table(entries)))
+    return text.replace("@FINDINGS@", "\n".join(lines).rstrip())
 
 
 def main():
