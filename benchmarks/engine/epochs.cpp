@@ -30,9 +30,9 @@ constexpr std::int64_t warm_up_from = 8;
 constexpr std::size_t judged_one_in = 32, fewest_judged = 4, fewest_judged_later = 2;
 // Fewer rounds of each launch give no interval.
 constexpr std::size_t fewest_rounds = 6;
-constexpr double worth_a_trial_s = 0.25;  // of a placement; the trial takes a tenth of a second
-constexpr double overhead = 2;  // a first guess: the time of a round over that of its epochs
-constexpr int spins = 21;       // samples, which take 4 ms
+constexpr double worth_a_trial_s = 1;  // of a group; the trial takes a tenth of a second
+constexpr double overhead = 2;         // a first guess: the time of a round over that of its epochs
+constexpr int spins = 21;              // samples, which take 4 ms
 
 /// Time in ms that a hypervisor took from all processors; 0 if the system does not tell.
 double stolen_ms() {
@@ -59,7 +59,7 @@ class GroupRounds : ContestantCalls {
 
   Contestant* run(Oracle& oracle) {
     const double time_s =
-        until_ ? Seconds(*until_ - Clock::now()).count() : std::numeric_limits<double>::infinity();
+        of_.group_until ? left_of_group_s() / 4 : std::numeric_limits<double>::infinity();
     if (Contestant* refused =
             settle_all(contestants_, epoch_s_, is_first_, time_s, refreshes_one_in_ == 1))
       return refused;
@@ -148,6 +148,8 @@ class GroupRounds : ContestantCalls {
     return nullptr;
   }
 
+  double left_of_group_s() const { return Seconds(*of_.group_until - Clock::now()).count(); }
+
   void refresh() {
     const std::uint64_t seed = next_random(random_);
     crew_.run([&](int i) { memory_.refresh(i, seed + static_cast<std::uint64_t>(i)); });
@@ -181,7 +183,7 @@ class GroupRounds : ContestantCalls {
       return nullptr;
     }
     if (contestants_.size() < 2 || !contestants_[1].cell().row.is_twin()) return nullptr;
-    if (Seconds(*until_ - Clock::now()).count() < worth_a_trial_s) return nullptr;
+    if (!of_.group_until || left_of_group_s() < worth_a_trial_s) return nullptr;
     Contestant* refused = nullptr;
     const auto time_pair = [&](std::int64_t calls) -> std::optional<TrialPair> {
       const auto began = Clock::now();

@@ -55,7 +55,7 @@ struct RoundsOf {
   GroupMemory& memory;
   std::string name;  ///< seeds the order of the rounds
   /// When the group ought to be done, if its time counts and not its rounds.
-  Until until = {};
+  Until until = {}, group_until = {};  ///< of this placement, and of all
   /// How often the group's buffers were placed before. The first time, contestants settle and
   /// epochs are chosen; later ones know their call_s.
   int placement = 0;

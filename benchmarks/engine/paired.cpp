@@ -92,6 +92,7 @@ class Group {
     ProcessWatch watch(plan_.device != nullptr);  // made while the crew's threads exist
     std::vector<Contestant> contestants;
     RoundsOf of{memory_, name()};
+    of.group_until = until;
     for (std::int64_t left = until && memory_.can_move() ? most_placements : 1; left > 0;) {
       const auto began = Clock::now();
       of.rounds_s = 0;

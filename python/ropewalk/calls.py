@@ -222,11 +222,14 @@ def _times_bf16(given, factor, own):
 def _cache(t, positions, factors, steps):
     """[table_rows, rotary_dim], cos, then sin. Only rows that the positions name are filled."""
     cache = np.zeros((t.cos.shape[0], 2 * t.cos.shape[1]), t.cos.dtype)
-    factors = np.repeat(factors, t.cos.shape[1]).astype(cache.dtype)
+    narrow = cache.dtype == NUMPY["bf16"]
+    factors = np.repeat(factors, t.cos.shape[1]).astype("f4" if narrow else cache.dtype)
 
     def fill():
         at = np.unique(positions)
-        cache[at] = np.concatenate((t.cos[at], t.sin[at]), axis=1) * factors
+        rows = np.concatenate((t.cos[at], t.sin[at]), axis=1)
+        _times_bf16(rows, factors, rows) if narrow else np.multiply(rows, factors, rows)
+        cache[at] = rows
 
     steps.append(fill)
     return cache

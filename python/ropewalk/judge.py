@@ -147,16 +147,21 @@ def judge(say, printed, target, glob, position, *wanted):
         printed.seek(0)
         first = printed.readline(200).decode("utf-8", "replace").strip()
         say("note", f"importing it prints {json.dumps(first)}")
+    before = tell_changes(say, "importing it", before)
     say("judging")
     for provider in found:
         for row in rows_of(provider, target, wanted, int(position) if position else None):
             say("row", json.dumps(row))
-        after = state()
-        for what in before:
-            if after[what] != before[what]:
-                say("note", f"{provider.name} changes {what}")
-        before = after
+        before = tell_changes(say, provider.name, before)
     say("end")
+
+
+def tell_changes(say, who, before):
+    after = state()
+    for what in before:
+        if after[what] != before[what]:
+            say("note", f"{who} changes {what}")
+    return after
 
 
 def main(words):

@@ -109,7 +109,8 @@ const Claim* ceiling_of(const ClaimGroup& group) {
 }
 
 void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
-  claim.of_ceiling = pooled_interval(PairedRounds(ceiling, claim).logs, error);
+  const PairedRounds rounds(ceiling, claim);
+  claim.of_ceiling = rounds.widened(pooled_interval(rounds.logs, error), error);
   if (claim.of_ceiling.rounds > 0) claim.ceiling_share = ceiling.ns_per_token / claim.ns_per_token;
   if (claim.of_ceiling.rounds > 0 && claim.of_ceiling.low > 1 + roof_allowance)
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
@@ -207,24 +208,25 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows, double mar
 }
 
 /// Beside work of others the processor does independent work more slowly. What is best is told by
-/// all rounds of a group, since a whole launch may lie beside a neighbour.
+/// all rounds of a contestant, as a whole launch may lie beside a neighbour, and as what it leaves
+/// behind itself, such as a lower clock, is in each of them.
 void find_slow_rounds(ClaimGroup& group) {
-  double best_ns = infinity, rounds = 0;
-  for (const Claim& claim : group.claims)
+  double slow = 0, rounds = 0;
+  for (Claim& claim : group.claims) {
     for (const TimingRow* row : claim.rows) {
       std::vector<std::int64_t> ns = row->probe_ns;
       if (ns.empty()) continue;
       const auto at = ns.begin() + std::ssize(ns) / 50;
       std::nth_element(ns.begin(), at, ns.end());
-      best_ns = std::min(best_ns, static_cast<double>(*at));
+      claim.slow_ns = std::min(claim.slow_ns, slow_from * static_cast<double>(*at));
       rounds += static_cast<double>(ns.size());
     }
-  for (Claim& claim : group.claims) {
-    claim.slow_ns = slow_from * best_ns;
     for (const TimingRow* row : claim.rows)
-      for (const std::int64_t ns : row->probe_ns)
-        if (static_cast<double>(ns) > claim.slow_ns) group.slow_share += 1 / rounds;
+      slow += static_cast<double>(
+          std::count_if(row->probe_ns.begin(), row->probe_ns.end(),
+                        [&](std::int64_t ns) { return static_cast<double>(ns) > claim.slow_ns; }));
   }
+  if (rounds > 0) group.slow_share = slow / rounds;
 }
 
 /// What disturbed a contestant's rounds.
@@ -314,7 +316,7 @@ std::string why_open(const Claim& claim, const ClaimGroup& group) {
   if (launches < least_launches)
     return fmt::format("{} of at least {} launches", launches, least_launches);
   if (!std::isfinite(claim.interval.high))
-    return group.slow_share < 0.5 ? "too few rounds" : "too few rounds on an undisturbed processor";
+    return group.slow_share < 0.1 ? "too few rounds" : "too few rounds on an undisturbed processor";
   if (!std::isfinite(margin)) return "no null twin";
   if (claim.is_at_margin)
     return fmt::format("the difference is about {}, the margin: more time will not decide it",

@@ -99,6 +99,8 @@ std::string what_would_decide(const ComparedCell& cell, double limit) {
   const double half =
       std::max(cell.ratio.high / cell.ratio.ratio, cell.ratio.ratio / cell.ratio.low) - 1;
   const auto launches = static_cast<double>(std::min(cell.launches_a, cell.launches_b));
+  if (launches < launches_to_trust)
+    return fmt::format("at least {} launches of each run may decide it", launches_to_trust);
   const double needed = std::ceil(std::max(launches * (half / off) * (half / off), launches + 1));
   if (off > cell.spread && needed <= most_launches_told)
     return fmt::format("about {:.0f} launches of each run may decide it", needed);

@@ -1,7 +1,6 @@
 #include "reports/numbers/paired_rounds.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace ropewalk::report {
@@ -14,16 +13,17 @@ struct RoundRatio {
   bool is_quiet;
 };
 
-std::vector<RoundRatio> round_ratios(const TimingRow& a, const TimingRow& b, double slow_ns) {
+std::vector<RoundRatio> round_ratios(const TimingRow& a, const TimingRow& b, double slow_a_ns,
+                                     double slow_b_ns) {
   std::vector<RoundRatio> out;
-  const auto is_quiet = [&](const TimingRow& row, std::size_t i) {
+  const auto is_quiet = [](const TimingRow& row, std::size_t i, double slow_ns) {
     return i >= row.probe_ns.size() || static_cast<double>(row.probe_ns[i]) <= slow_ns;
   };
   const std::size_t rounds = std::min(a.ns_per_token.size(), b.ns_per_token.size());
   for (std::size_t i = 0; i < rounds; ++i)
     if (is_time(a.ns_per_token[i]) && is_time(b.ns_per_token[i]))
       out.push_back({std::log(a.ns_per_token[i]) - std::log(b.ns_per_token[i]),
-                     is_quiet(a, i) && is_quiet(b, i)});
+                     is_quiet(a, i, slow_a_ns) && is_quiet(b, i, slow_b_ns)});
   return out;
 }
 
@@ -42,7 +42,7 @@ PairedRounds::PairedRounds(const Claim& a, const Claim& b) {
     const TimingRow* other = row_of_launch(b, row->launch);
     if (other == nullptr) continue;
     std::vector<double> all, some;
-    for (const RoundRatio& round : round_ratios(*row, *other, a.slow_ns)) {
+    for (const RoundRatio& round : round_ratios(*row, *other, a.slow_ns, b.slow_ns)) {
       all.push_back(round.log);
       if (round.is_quiet) some.push_back(round.log);
     }
@@ -58,18 +58,15 @@ PairedRounds::PairedRounds(const Claim& a, const Claim& b) {
 }
 
 Interval PairedRounds::interval(double error) const {
-  constexpr std::int64_t tell_a_median = 30;
-  Interval out = ratio_interval(logs, look * error);
-  if (!is_mixed || out.rounds == 0) return out;
-  if (std::ssize(others) < std::min(tell_a_median, (out.rounds + 1) / 2)) {
-    out.low = 0;
-    out.high = std::numeric_limits<double>::infinity();
-    return out;
-  }
-  const double median = std::exp(median_of(others));
-  out.low = std::min(out.low, median);
-  out.high = std::max(out.high, median);
-  return out;
+  return widened(ratio_interval(logs, look * error), error * share_of_look(std::ssize(logs)));
+}
+
+Interval PairedRounds::widened(Interval interval, double error) const {
+  if (!is_mixed || interval.rounds == 0) return interval;
+  const Interval of_others = sign_interval(others, error);
+  interval.low = std::min(interval.low, of_others.low);
+  interval.high = std::max(interval.high, of_others.high);
+  return interval;
 }
 
 }  // namespace ropewalk::report

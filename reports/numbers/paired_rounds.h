@@ -13,7 +13,7 @@ inline bool is_time(double ns) {
 
 /// The compared rounds of two contestants, by launch. A neighbour may slow one of them more than
 /// the other, so only rounds without one count, of the launches that have enough of them. If too
-/// few have, all rounds count, and no claim is made that those without one do not share
+/// few have, all rounds count, and the interval holds that of the rounds without one as well
 /// (docs/decisions/0057).
 struct PairedRounds {
   LaunchLogs logs;
@@ -24,6 +24,8 @@ struct PairedRounds {
   PairedRounds(const Claim& a, const Claim& b);
   /// ratio_interval() of time of a / time of b.
   Interval interval(double error) const;
+  /// Holds the interval of the rounds without a neighbour as well, where others count too.
+  Interval widened(Interval interval, double error) const;
 };
 
 }  // namespace ropewalk::report

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double correlation_left = 0.02;  // between neighbouring blocks
-constexpr std::int64_t least_blocks = 4;   // of a launch: as many as it has placements
+constexpr std::int64_t least_blocks = 4;   // of a launch
 // Launches count as scattering unless they scatter less than so many that differ by chance alone.
 // A strict test would overlook a scatter of a third of a percent, and then one claim in thirty at
 // the margin is wrong; this one costs no power (docs/decisions/0057).

@@ -136,8 +136,8 @@ def main():
     for library in given.libraries or versions:
         print(f"judges {library} {versions[library]}", file=sys.stderr)
         entries[library] = {"version": versions[library], "entries": judged(given.ropewalk, library)}
+        ENTRIES.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
     proofs = [proof(file, python) for file in sorted(PROOFS.glob("*.py"))]
-    ENTRIES.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
     PAGE.write_text(page(entries, proofs), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}: {len(entries)} libraries, {len(proofs)} findings",
           file=sys.stderr)

@@ -63,16 +63,12 @@ bool Budget::ends_before(std::int64_t done, const std::vector<TimingRow>& rows) 
   if (!counts()) return false;
   if (done >= least_launches) {
     std::set<std::string> timed;
-    for (const TimingRow& row : rows) timed.insert(group_of(row));
+    for (const TimingRow& row : rows)
+      if (!without_time_.contains(group_of(row))) timed.insert(group_of(row));
     return settled_groups(rows).size() == timed.size() || left_s() < launch_s_ / 2;
   }
   if (is_usual_) return false;
-  const auto any_fits = [&] {
-    const auto& dropped = without_time(done);
-    return std::any_of(group_s_.begin(), group_s_.end(),
-                       [&](const auto& group) { return !dropped.contains(group.first); });
-  };
-  if (done == 0 ? left_s() > 0 : fits(launch_s_, done) || any_fits()) return false;
+  if (done == 0 ? left_s() > 0 : fits(launch_s_, done) || any_fits(done)) return false;
   const double spent_s = all_s_ - left_s();
   const double needs_s = spent_s + static_cast<double>(least_launches - done) * launch_s_;
   refuse(
@@ -96,8 +92,7 @@ void Budget::end_group(const std::string& group) {
   group_began_ = now;
 }
 
-const std::set<std::string>& Budget::without_time(std::int64_t done) {
-  if (!is_given() || done <= 0 || done >= least_launches) return without_time_;
+bool Budget::any_fits(std::int64_t done) {
   double launch_s = launch_s_;
   std::vector<std::pair<double, std::string>> kept;
   for (const auto& [group, s] : group_s_)
@@ -111,7 +106,7 @@ const std::set<std::string>& Budget::without_time(std::int64_t done) {
     launch_s -= kept.back().first;
     without_time_.insert(kept.back().second);
   }
-  return without_time_;
+  return !kept.empty();
 }
 
 const std::set<std::string>& Budget::settled_groups(const std::vector<TimingRow>& rows) {

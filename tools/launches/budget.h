@@ -41,8 +41,9 @@ class Budget {
   /// The groups of a board come one after the other from now on.
   void begin_board() { group_began_ = std::chrono::steady_clock::now(); }
   void end_group(const std::string& group);
-  /// The groups that leave no time for the launches of others. The costliest go first.
-  const std::set<std::string>& without_time(std::int64_t done);
+  /// The groups that leave no time for the launches of others, the costliest. ends_before() finds
+  /// them.
+  const std::set<std::string>& without_time() const { return without_time_; }
   /// Whether the budget is the user's, who wants no more spent.
   bool is_given() const { return counts() && !is_usual_; }
   void refuse(const std::string& takes);
@@ -65,6 +66,8 @@ class Budget {
  private:
   /// Whether the launches that a claim still needs fit into what is left.
   bool fits(double launch_s, std::int64_t done) const;
+  /// Takes out the costliest groups of the last launch until the others fit. False: none does.
+  bool any_fits(std::int64_t done);
 
   double all_s_, margin_, launch_s_ = 0, overhead_s_ = 0;
   bool is_usual_;

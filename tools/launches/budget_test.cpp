@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "reports/numbers/ratio_interval.h"
+#include "tools/launches/board_rows.h"
 #include "tools/launches/kernels_to_time.h"
 #include "tools/launches/left_out.h"
 
@@ -90,24 +91,37 @@ TEST(Budget, GroupsWithoutTimeLeaveItToTheOthers) {
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   budget.end_group("costly");
   budget.spend(3.5, 3);
-  EXPECT_TRUE(budget.without_time(1).empty()) << "two launches of 3.5 s fit, with fewer rounds";
+  EXPECT_FALSE(budget.ends_before(1, {}));
+  EXPECT_TRUE(budget.without_time().empty()) << "two launches of 3.5 s fit, with fewer rounds";
   budget.spend(0.25, 0);
-  EXPECT_EQ(budget.without_time(0), std::set<std::string>()) << "nothing is known before a launch";
-  EXPECT_EQ(budget.without_time(3), std::set<std::string>()) << "a claim has enough";
-  EXPECT_EQ(budget.without_time(1), std::set<std::string>{"costly"})
+  EXPECT_FALSE(budget.ends_before(1, {}));
+  EXPECT_EQ(budget.without_time(), std::set<std::string>{"costly"})
       << "without it two launches fit";
   EXPECT_FALSE(budget.ends_before(1, {}));
+  EXPECT_EQ(budget.without_time().size(), 1u) << "it is taken out once";
   budget.spend(10, 0);
   EXPECT_TRUE(budget.ends_before(1, {})) << "none fits";
   EXPECT_TRUE(budget.too_small().ends_with("s; try --budget 35")) << budget.too_small();
   Budget usual(Effort{10, 0, 0, 0, 10, true}, Clock::now() - std::chrono::seconds(4), 0.01);
   usual.end_group("costly");
   usual.spend(30, 0);
-  EXPECT_TRUE(usual.without_time(1).empty()) << "three launches whatever they take";
+  EXPECT_FALSE(usual.ends_before(1, {}));
+  EXPECT_TRUE(usual.without_time().empty()) << "three launches whatever they take";
+}
+
+TEST(LeaveOut, GroupsOfTooFewLaunchesHaveNoNumber) {
+  std::vector<TimingRow> rows = rows_of(2, 1.5, 0.001);
+  leave_out({group_of(rows.back())}, rows);
+  ASSERT_EQ(rows.size(), 10u) << "the other board, and the kernel and its baseline";
+  for (const TimingRow& row : rows)
+    EXPECT_EQ(row.outcome, row.board == "first" ? Outcome::measured : Outcome::skipped);
+  rows = rows_of(3, 1.5, 0.001);
+  leave_out({group_of(rows.back())}, rows);
+  EXPECT_EQ(rows.size(), 18u) << "three launches make a claim";
 }
 
 TEST(LeaveOut, TheCostliestWorkloadsThatDoNotFit) {
-  const std::vector<harness::KernelFacts> kernels(2);
+  std::vector<harness::KernelFacts> kernels(2);
   bench::Workload small;
   small.name = "small";
   for (harness::TensorCase& tensor : small.tensors) tensor.heads = 4, tensor.head_dim = 64;
@@ -130,6 +144,9 @@ TEST(LeaveOut, TheCostliestWorkloadsThatDoNotFit) {
   EXPECT_EQ(left_out({small}, 10, false), Left(0, 1, ""));
   EXPECT_EQ(left_out({large}, 10, false), Left(0, 1, "a budget of 10 s is too small: large takes"));
   EXPECT_EQ(left_out({large, small}, 10, true), Left(0, 2, "")) << "a usual budget is exceeded";
+  EXPECT_EQ(left_out({}, 10, false), Left(0, 0, ""));
+  for (harness::KernelFacts& k : kernels) k.memory = ROPE_CUDA;
+  EXPECT_EQ(left_out({large, small}, 10, false), Left(0, 2, "")) << "a device's memory is another";
 }
 
 TEST(Budget, CostlyLaunchesAreFewer) {

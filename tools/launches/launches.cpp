@@ -34,18 +34,6 @@ std::map<std::int32_t, Worker> workers_of(const KernelsToTime& out) {
   return workers;
 }
 
-void take_numbers_away(TimingRow& row, Outcome outcome, const std::string& why) {
-  row.outcome = outcome;
-  row.reason = why;
-  row.ns_per_token.clear();
-  row.iterations.clear();
-  row.probe_ns.clear();
-  row.ns_per_token_median = row.gb_per_s_median = 0;
-  row.involuntary_switches = row.page_faults = row.reverified = 0;
-  row.host_ns_per_token = row.off_cpu_share = row.steal_ms = row.spin_ns_before =
-      row.spin_ns_after = 0;
-}
-
 }  // namespace
 
 Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
@@ -71,6 +59,8 @@ int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
   say_plan();
   if (options_.google_benchmark) return run_google_benchmark(on_verdict);
   if (const int code = run_all(); code != 0) {
+    for (const TimingRow& row : left_out_)
+      fmt::print(stderr, "SKIPPED {}: {}\n", row.kernel, row.reason);
     say_what_none_takes(stderr);
     return code;
   }
@@ -209,7 +199,7 @@ BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) {
     const auto launches = budget_.launches_left(std::ssize(complete_) - 1);
     request.launch_s = budget_.share_s(launches * std::ssize(workers_));
     request.done = budget_.settled_groups(rows_);
-    request.done.merge(std::set(budget_.without_time(std::ssize(complete_) - 1)));
+    request.done.merge(std::set(budget_.without_time()));
   }
   request.threads = options_.threads;
   request.baseline = options_.baseline;
@@ -297,6 +287,7 @@ void Launches::forget_groups_led_by(const std::string& kernel) {
 
 // Broken and implausible kernels get no number; claims_of() decides which those are.
 void Launches::settle() {
+  leave_out(budget_.without_time(), rows_);
   std::move(left_out_.begin(), left_out_.end(), std::back_inserter(rows_));
   for (TimingRow& row : rows_)
     if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end()) {

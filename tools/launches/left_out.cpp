@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 
 #include "benchmarks/cells/cells.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"
 #include "reports/numbers/ratio_interval.h"
+#include "tools/launches/board_rows.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -17,12 +19,14 @@ using namespace harness;
 using namespace report;
 namespace {
 
-/// What a workload takes at least, in s: the calls of its ceilings, and those of so many kernels in
-/// the fewest launches that a claim needs, none faster than memory.
-double least_s(const Workload& workload, std::int64_t kernels, double bytes_per_s) {
-  constexpr std::int64_t loops = 8, rounds = 6;
+/// What a workload takes at least, in s: the calls of its ceilings, and those of a baseline, its
+/// twin and the ceiling in the fewest launches that a claim needs, none faster than memory. 0 for
+/// what caches may hold.
+double least_s(const Workload& workload, double bytes_per_s) {
+  constexpr std::int64_t loops = 8, rounds = 6, contestants = 3, held = std::int64_t{64} << 20;
+  if (ceiling_working_set_bytes(workload) <= held) return 0;
   const double call_s = static_cast<double>(traffic_bytes(workload, false)) / bytes_per_s;
-  return call_s * static_cast<double>(rounds * (loops + least_launches * (kernels + 1)));
+  return call_s * static_cast<double>(rounds * (loops + least_launches * contestants));
 }
 
 }  // namespace
@@ -30,11 +34,11 @@ double least_s(const Workload& workload, std::int64_t kernels, double bytes_per_
 std::vector<TimingRow> leave_out(std::vector<Workload>& workloads,
                                  const std::vector<KernelFacts>& kernels, Budget& budget) {
   std::vector<TimingRow> rows;
-  if (!budget.is_given()) return rows;
+  const bool any_on_host = std::any_of(kernels.begin(), kernels.end(),
+                                       [](const KernelFacts& k) { return k.memory == ROPE_HOST; });
+  if (!budget.is_given() || !any_on_host || workloads.empty() || budget.left_s() <= 0) return rows;
   const double bytes_per_s = copied_bytes_per_s();
-  const auto cost_s = [&](const Workload& w) {
-    return least_s(w, std::ssize(kernels), bytes_per_s);
-  };
+  const auto cost_s = [&](const Workload& w) { return least_s(w, bytes_per_s); };
   double all_s = 0;
   for (const Workload& w : workloads) all_s += cost_s(w);
   while (all_s > budget.left_s()) {
@@ -61,6 +65,32 @@ std::vector<TimingRow> leave_out(std::vector<Workload>& workloads,
     workloads.erase(costliest);
   }
   return rows;
+}
+
+void take_numbers_away(TimingRow& row, Outcome outcome, const std::string& why) {
+  row.outcome = outcome;
+  row.reason = why;
+  row.ns_per_token.clear();
+  row.iterations.clear();
+  row.probe_ns.clear();
+  row.ns_per_token_median = row.gb_per_s_median = 0;
+  row.involuntary_switches = row.page_faults = row.reverified = 0;
+  row.host_ns_per_token = row.off_cpu_share = row.steal_ms = row.spin_ns_before =
+      row.spin_ns_after = 0;
+}
+
+void leave_out(const std::set<std::string>& groups, std::vector<TimingRow>& rows) {
+  std::map<std::string, std::set<std::int64_t>> launches;
+  for (const TimingRow& row : rows) launches[group_of(row)].insert(row.launch);
+  const auto is_left_out = [&](const TimingRow& row) {
+    return groups.contains(group_of(row)) && std::ssize(launches[group_of(row)]) < least_launches;
+  };
+  std::erase_if(rows, [&](const TimingRow& row) {
+    return is_left_out(row) && (row.is_reference() || row.is_twin());
+  });
+  for (TimingRow& row : rows)
+    if (is_left_out(row) && row.outcome == Outcome::measured)
+      take_numbers_away(row, Outcome::skipped, "no time for three launches beside other groups");
 }
 
 }  // namespace ropewalk::tools

@@ -1,5 +1,7 @@
 // What a bench leaves out before it begins.
 #pragma once
+#include <set>
+#include <string>
 #include <vector>
 
 #include "benchmarks/workloads/workloads.h"
@@ -15,5 +17,10 @@ namespace ropewalk::tools {
 std::vector<report::TimingRow> leave_out(std::vector<bench::Workload>& workloads,
                                          const std::vector<harness::KernelFacts>& kernels,
                                          Budget& budget);
+
+/// Makes the rows of these groups SKIPPED that have too few launches for a claim.
+void leave_out(const std::set<std::string>& groups, std::vector<report::TimingRow>& rows);
+
+void take_numbers_away(report::TimingRow& row, report::Outcome outcome, const std::string& why);
 
 }  // namespace ropewalk::tools

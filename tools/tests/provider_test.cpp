@@ -2,6 +2,7 @@
 // law.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -107,6 +108,25 @@ TEST_F(Providers, ALibraryThatIsMissingIsTold) {
   const Result list = with_numpy("list --libraries");
   EXPECT_EQ(list.code, 0) << list.err;
   EXPECT_TRUE(contains(list.out, "transformers             not installed")) << list.out;
+}
+
+// A proof shares nothing with the suite, and the page has it.
+TEST(Findings, EachHasAProofOfItsOwn) {
+  const std::string docs = std::string(ROPEWALK_SOURCE_DIR) + "/docs/",
+                    page = slurp(docs + "findings.md");
+  int proofs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(docs + "findings")) {
+    if (entry.path().extension() != ".py") continue;
+    const std::string name = entry.path().filename(), text = slurp(entry.path());
+    ++proofs;
+    EXPECT_TRUE(contains(page, "](findings/" + name + ")")) << name;
+    EXPECT_FALSE(contains(text, "import ropewalk") || contains(text, "from ropewalk")) << name;
+    EXPECT_LE(lines_in(text), 30) << name;
+    for (const char* needed : {"severity  ", "from      ", "size      ", "matters   ", "replay    ",
+                               "upstream  ", "mpmath", "print("})
+      EXPECT_TRUE(contains(text, needed)) << name << needed;
+  }
+  EXPECT_GT(proofs, 10);
 }
 
 }  // namespace

@@ -11,6 +11,10 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
+
+from ropewalk.angles import numpy_of
+
 # Of a library that reads no config: one of the usual sizes.
 CONFIG = {"head_dim": 64, "hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
           "rope_theta": 10000.0, "max_position_embeddings": 8192}
@@ -50,13 +54,25 @@ def main():
     print("end\t")
 
 
-def by_unit_vectors(rotate, positions, pairs):
-    """cos and sin of a library that only rotates: what interleaved unit vectors turn into.
-    rotate(first, x) turns x [tokens, 2 * pairs], whose positions begin with `first`."""
-    torch, cos, sin = sys.modules["torch"], [], []
+def from_zero(positions):
+    """Positions as a tensor, for a library that counts from 0 and so never sees a negative one."""
+    if positions.min() < 0:
+        raise ValueError("it counts from 0")
+    return sys.modules["torch"].from_numpy(positions)
+
+
+def by_unit_vectors(rotate, positions, pairs, pairing="interleaved", array=None):
+    """cos and sin of a library that only rotates: what unit vectors turn into. rotate(first, x)
+    turns x [tokens, 2 * pairs], whose positions begin with `first`; `array` makes x of NumPy's
+    (otherwise it is torch's)."""
+    make, cos, sin = array or sys.modules["torch"].from_numpy, [], []
+    half = pairing == "half_split"
+    unit = np.repeat(np.float32([1, 0]), pairs) if half else np.tile(np.float32([1, 0]), pairs)
     for row in positions:
         whole = len(row) > 1 and bool((row[1:] - row[:-1] == 1).all())
         parts = [(int(row[0]), len(row))] if whole else [(int(p), 1) for p in row]
-        turned = torch.cat([rotate(p, torch.tensor([1.0, 0.0]).repeat(n, pairs)) for p, n in parts])
-        cos.append(turned[:, ::2]), sin.append(turned[:, 1::2])
-    return torch.stack(cos), torch.stack(sin)
+        turned = [numpy_of(rotate(p, make(np.tile(unit, (n, 1))))) for p, n in parts]
+        turned = np.concatenate(turned)
+        cos.append(turned[:, :pairs] if half else turned[:, ::2])
+        sin.append(turned[:, pairs:] if half else turned[:, 1::2])
+    return np.stack(cos), np.stack(sin)

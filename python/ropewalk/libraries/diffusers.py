@@ -1,0 +1,121 @@
+"""diffusers: the functions that its models share, and the angles of models with one axis, or of one."""
+
+import numpy as np
+import torch
+from diffusers.models.autoencoders import autoencoder_same
+from diffusers.models.condition_embedders import condition_embedder_anima as anima
+from diffusers.models.embeddings import apply_rotary_emb, get_1d_rotary_pos_embed
+from diffusers.models.transformers import transformer_cosmos3 as cosmos3
+from diffusers.models.transformers import transformer_ernie_image as ernie
+from diffusers.models.transformers import transformer_flux as flux
+from diffusers.models.transformers import transformer_hidream_image as hidream
+from diffusers.models.transformers import transformer_longcat_audio_dit as longcat
+from diffusers.models.transformers import transformer_minimax_music3 as minimax
+from diffusers.models.transformers import transformer_omnigen as omnigen
+from diffusers.models.transformers import transformer_stable_audio3 as stable_audio
+
+import ropewalk
+from ropewalk.libraries import CONFIG, DTYPES, from_zero
+
+PACKAGE = "diffusers"
+TRIED = ("0.42.1",)
+NOT_COVERED = "CUDA, how axes share a head, interpolated grids, most models that have a copy of their own"
+WORDS = {"arrays": "torch", "layout": "1THD", "heads_axis": False, "dtypes": ("f32", "f16", "bf16")}
+CPU = torch.device("cpu")
+
+
+@ropewalk.kernel(pairing="interleaved", tables="full", **WORDS)
+def apply(x, cos, sin):
+    return apply_rotary_emb(x, (cos, sin), sequence_dim=1)
+
+
+@ropewalk.kernel(pairing="half_split", tables="twice", **WORDS)
+def apply_half(x, cos, sin):
+    return apply_rotary_emb(x, (cos, sin), sequence_dim=1, use_real_unbind_dim=-2)
+
+
+@ropewalk.kernel(pairing="interleaved", tables="complex", **{**WORDS, "layout": "BTHD"})
+def apply_complex(x, table):  # it views pairs as complex numbers, so they must be contiguous
+    return apply_rotary_emb(x.contiguous(), table, use_real=False)
+
+
+class Module:
+    """A rotary module: `tables` has its call, (module, positions, a tensor of the type) -> cos, sin."""
+
+    def __init__(self, module, tables):
+        self.module, self.tables = module, tables
+
+    inv_freq = property(lambda self: getattr(self.module, "inv_freq", None))
+
+    def __call__(self, positions, dtype):
+        return self.tables(self.module, positions, torch.zeros(1, 1, 1, dtype=DTYPES[dtype]))
+
+    def cast(self, dtype):
+        if self.module:
+            self.module.to(DTYPES[dtype])
+
+
+def by_ids(module, positions, x):
+    return module(x, torch.from_numpy(positions))
+
+
+def by_length(call):
+    """Of what makes the tables of 0, 1, ... and so sees no other positions."""
+    def tables(module, positions, x):
+        at = from_zero(positions)
+        made = call(module, int(at.max()) + 1, x)
+        made = made if isinstance(made, tuple) else (made.float().cos(), made.float().sin())
+        return [t[at] for t in made]
+
+    return tables
+
+
+def by_row(call):
+    return lambda module, positions, x: [
+        torch.stack(t) for t in zip(*(call(torch.from_numpy(row)) for row in positions))]
+
+
+def offered(name, make, tables, pairing="half_split", angles="f32", config=CONFIG):
+    ropewalk.provider(config, name=name, pairing=pairing, angles=angles, dtypes=("f32", "bf16"))(
+        lambda c: Module(make(c["rope_theta"]), tables))
+
+
+def of_matrix(made):
+    return made[..., 0, 0], made[..., 1, 0]
+
+
+for name, wide in (("one_axis", torch.float32), ("one_axis_f64", torch.float64)):
+    ropewalk.provider(CONFIG, name=name, pairing="interleaved", dtypes=("f32", "bf16"),
+                      angles="exact" if wide is torch.float64 else "f32")(
+        lambda c, wide=wide: Module(None, by_row(lambda row: get_1d_rotary_pos_embed(
+            64, row, c["rope_theta"], use_real=True, freqs_dtype=wide))))
+offered("flux", lambda theta: flux.FluxPosEmbed(theta, [64]), lambda module, positions, x: by_row(
+    lambda row: module(row[:, None]))(module, positions, x), "interleaved", "exact")
+offered("hidream", lambda theta: hidream.HiDreamImageEmbedND(theta, [64]), lambda module, positions, x:
+        of_matrix(module(torch.from_numpy(positions)[..., None].float())[:, :, 0]), "interleaved", "exact")
+offered("ernie_image", lambda theta: ernie.ErnieImageEmbedND3(64, theta, (64, 0, 0)),
+        lambda module, positions, x: [f(module(torch.from_numpy(
+            np.stack([positions] * 3, -1)).float())[:, :, 0]) for f in (torch.cos, torch.sin)],
+        "interleaved")
+offered("stable_audio3", lambda theta: stable_audio.StableAudio3RotaryEmbedding(64, theta),
+        by_length(lambda module, n, x: module(n, CPU)))
+offered("same", lambda theta: autoencoder_same.RotaryEmbedding(64, theta),
+        by_length(lambda module, n, x: module(n, CPU)))
+offered("minimax_music3", lambda theta: minimax.MiniMaxMusic3RotaryEmbedding(64, theta),
+        by_length(lambda module, n, x: module(n, CPU)))
+offered("longcat_audio", lambda theta: longcat.AudioDiTRotaryEmbedding(64, base=theta),
+        by_length(lambda module, n, x: module(x, n)))
+offered("anima", lambda theta: anima.AnimaRotaryEmbedding(64, theta), by_ids)
+offered("cosmos3", lambda theta: cosmos3.Cosmos3VLTextRotaryEmbedding(64, theta, (12, 10, 10)),
+        lambda module, positions, x: module(torch.from_numpy(positions), CPU, x.dtype))
+LONG = {"rope_type": "longrope", "short_factor": [1.5] * 32, "long_factor": [2.5 + i for i in range(32)]}
+
+
+def of_omnigen(theta):
+    module = omnigen.OmniGenSuScaledRotaryEmbedding(64, base=theta, rope_scaling=LONG)
+    module(torch.zeros(1), torch.zeros(1, 1))  # its inv_freq is that of the last call
+    return module
+
+
+offered("omnigen", of_omnigen, by_ids, config={**CONFIG, "max_position_embeddings": 131072, "rope_scaling": LONG,
+        "original_max_position_embeddings": 4096})

@@ -1,0 +1,43 @@
+"""esm: the rotary layer of ESM3 and ESM C, and its function, alike flash-attn's."""
+
+import torch
+from esm.layers.rotary import RotaryEmbedding, apply_rotary_emb_torch
+
+import ropewalk
+from ropewalk.libraries import CONFIG, DTYPES, from_zero
+
+PACKAGE = "esm"
+TRIED = ("3.2.1.post1",)
+NOT_COVERED = "CUDA, xpos, packed sequences, which flash-attn's kernel rotates"
+WORDS = {"arrays": "torch", "layout": "1THD", "heads_axis": False, "inverse": "autograd"}
+
+
+@ropewalk.kernel(pairing="half_split", **WORDS)
+def apply(x, cos, sin):
+    return apply_rotary_emb_torch(x, cos, sin)
+
+
+@ropewalk.kernel(pairing="interleaved", **WORDS)
+def apply_interleaved(x, cos, sin):  # an option of its layer, which its own models do not set
+    return apply_rotary_emb_torch(x, cos, sin, interleaved=True)
+
+
+@ropewalk.provider(CONFIG, pairing="half_split", dtypes=("f32", "bf16"))
+class rotary_embedding:
+    def __init__(self, config):
+        self.module = RotaryEmbedding(config["head_dim"], base=config["rope_theta"])
+
+    inv_freq = property(lambda self: self.module.inv_freq)
+
+    def __call__(self, positions, dtype):
+        at = from_zero(positions)
+        self.module._update_cos_sin_cache(int(at.max()) + 1, at.device, DTYPES[dtype])
+        return self.module._cos_cached[at], self.module._sin_cached[at]
+
+    def cast(self, dtype):
+        self.module.to(DTYPES[dtype])
+
+    def rotate(self, q, k, positions, dtype):
+        q, k = (torch.from_numpy(a).to(DTYPES[dtype])[:, None, None] for a in (q, k))
+        turned = [self.module(a, b, int(p)) for a, b, p in zip(q, k, positions)]
+        return [torch.stack([t[i][0, 0] for t in turned]) for i in (0, 1)]

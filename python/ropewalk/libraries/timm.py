@@ -1,0 +1,41 @@
+"""timm: apply_rot_embed, and the angles of one axis of its rotary layers."""
+
+import torch
+from timm.layers.pos_embed_sincos import RotaryEmbeddingCat, apply_rot_embed
+
+import ropewalk
+from ropewalk.libraries import CONFIG, DTYPES, from_zero
+
+PACKAGE = "timm"
+TRIED = ("1.0.31",)
+NOT_COVERED = "CUDA, the order of two axes, pixel frequencies, DINOv3's and learned ones, augmentation"
+WORDS = {"arrays": "torch", "layout": "BHTD", "dtypes": ("f32", "f16", "bf16")}
+AXIS = {**CONFIG, "head_dim": 32, "hidden_size": 128, "max_position_embeddings": 1024}
+
+
+@ropewalk.kernel(pairing="interleaved", tables="full", **WORDS)
+def apply(x, cos, sin):
+    return apply_rot_embed(x, sin, cos)
+
+
+@ropewalk.kernel(pairing="half_split", tables="twice", **WORDS)
+def apply_half(x, cos, sin):
+    return apply_rot_embed(x, sin, cos, half=True)
+
+
+@ropewalk.provider(AXIS, pairing="interleaved", dtypes=("f32", "bf16"))
+class axial:
+    """EVA's, of a grid [1, tokens]: the second half of a head turns by the place in the row."""
+
+    def __init__(self, config):
+        self.module = RotaryEmbeddingCat(64, in_pixels=False, temperature=config["rope_theta"])
+
+    inv_freq = property(lambda self: self.module.bands)
+
+    def __call__(self, positions, dtype):
+        at = from_zero(positions)
+        sin, cos = self.module.get_embed([1, int(at.max()) + 1], dtype=DTYPES[dtype]).chunk(2, -1)
+        return cos[at, 32:], sin[at, 32:]
+
+    def cast(self, dtype):
+        self.module.to(DTYPES[dtype])
