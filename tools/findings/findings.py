@@ -36,8 +36,8 @@ FIELDS = ["severity", "from", "size", "matters", "replay", "upstream"]
 def megabytes(python):
     """What an installation downloads, before it does."""
     report = subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--dry-run", "--report", "-", "-r", REQUIREMENTS],
-        check=True, stdout=subprocess.PIPE)
+        [python, "-m", "pip", "install", "--quiet", "--no-deps", "--dry-run", "--report", "-",
+         "-r", REQUIREMENTS], check=True, stdout=subprocess.PIPE)
     size = 0
     for item in json.loads(report.stdout)["install"]:
         request = urllib.request.Request(item["download_info"]["url"], method="HEAD")
@@ -51,7 +51,8 @@ def installed(venv):
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     print(f"downloads {megabytes(python):.0f} MB into {venv}", file=sys.stderr)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", REQUIREMENTS], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", REQUIREMENTS],
+                   check=True)
     return python
 
 
