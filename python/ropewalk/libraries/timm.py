@@ -1,6 +1,5 @@
 """timm: apply_rot_embed, and the angles of one axis of its rotary layers."""
 
-import torch
 from timm.layers.pos_embed_sincos import RotaryEmbeddingCat, apply_rot_embed
 
 import ropewalk
