@@ -47,11 +47,12 @@ PairedRounds::PairedRounds(const Claim& a, const Claim& b) {
       if (round.is_quiet) some.push_back(round.log);
     }
     if (all.empty()) continue;
-    others.insert(others.end(), some.begin(), some.end());
+    undisturbed.insert(undisturbed.end(), some.begin(), some.end());
     if (some.size() == all.size() || std::ssize(some) >= enough) quiet.push_back(std::move(some));
     logs.push_back(std::move(all));
   }
-  is_mixed = std::ssize(quiet) < least_launches || 2 * quiet.size() < logs.size();
+  is_mixed = quiet.size() < logs.size() &&
+             (std::ssize(quiet) < least_launches || 2 * quiet.size() < logs.size());
   if (is_mixed) return;
   look = share_of_look(std::ssize(logs)) / share_of_look(std::ssize(quiet));
   logs = std::move(quiet);
@@ -63,9 +64,9 @@ Interval PairedRounds::interval(double error) const {
 
 Interval PairedRounds::widened(Interval interval, double error) const {
   if (!is_mixed || interval.rounds == 0) return interval;
-  const Interval of_others = sign_interval(others, error);
-  interval.low = std::min(interval.low, of_others.low);
-  interval.high = std::max(interval.high, of_others.high);
+  const Interval of_them = sign_interval(undisturbed, error);
+  interval.low = std::min(interval.low, of_them.low);
+  interval.high = std::max(interval.high, of_them.high);
   return interval;
 }
 

@@ -17,14 +17,14 @@ inline bool is_time(double ns) {
 /// (docs/decisions/0057).
 struct PairedRounds {
   LaunchLogs logs;
-  double look = 1;             ///< what the launches that were left out change of a look's error
-  std::vector<double> others;  ///< rounds without a neighbour
-  bool is_mixed = false;       ///< all rounds count, those beside a neighbour too
+  double look = 1;  ///< what the launches that were left out change of a look's error
+  std::vector<double> undisturbed;  ///< rounds without a neighbour
+  bool is_mixed = false;            ///< all rounds count, those beside a neighbour too
 
   PairedRounds(const Claim& a, const Claim& b);
   /// ratio_interval() of time of a / time of b.
   Interval interval(double error) const;
-  /// Holds the interval of the rounds without a neighbour as well, where others count too.
+  /// Holds the interval of the rounds without a neighbour as well, where all count.
   Interval widened(Interval interval, double error) const;
 };
 

@@ -57,7 +57,7 @@ def installed(venv):
 
 
 def judged(ropewalk, library):
-    """{entry: the worst word that was said of it}, and what a verdict leaves out."""
+    """{entry: the worst word that was said of it}"""
     run = subprocess.run([ropewalk, "verify", library, "--json"], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
     if run.returncode not in (0, 1):

@@ -45,7 +45,7 @@ Effort effort_of(const BenchOptions& options) {
 }
 
 double Budget::left_s() const {
-  return all_s_ - std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  return all_s_ - std::chrono::duration<double>(Clock::now() - began_).count();
 }
 
 std::int64_t Budget::launches_left(std::int64_t done) const {
@@ -86,8 +86,7 @@ void Budget::refuse(const std::string& takes) {
   too_small_ = fmt::format("a budget of {:.4g} s is too small: {}", all_s_, takes);
 }
 
-void Budget::end_group(const std::string& group) {
-  const auto now = std::chrono::steady_clock::now();
+void Budget::end_group(const std::string& group, Clock::time_point now) {
   group_s_[group] = std::chrono::duration<double>(now - group_began_).count();
   group_began_ = now;
 }

@@ -26,10 +26,11 @@ Effort effort_of(const BenchOptions& options);
 /// first; what is left is shared out equally to the launches. Without a budget, nothing counts.
 class Budget {
  public:
-  Budget(const Effort& effort, std::chrono::steady_clock::time_point began, double margin)
+  using Clock = std::chrono::steady_clock;
+  Budget(const Effort& effort, Clock::time_point began, double margin)
       : all_s_(effort.budget_s), margin_(margin), is_usual_(effort.is_usual), began_(began) {}
   /// Has it count from now on.
-  void begin() { began_ = std::chrono::steady_clock::now(); }
+  void begin() { began_ = Clock::now(); }
   bool counts() const { return all_s_ > 0; }
   double left_s() const;
   /// One of so many equal parts of what is left, at least a millisecond.
@@ -39,8 +40,8 @@ class Budget {
     group_s_.clear();
   }
   /// The groups of a board come one after the other from now on.
-  void begin_board() { group_began_ = std::chrono::steady_clock::now(); }
-  void end_group(const std::string& group);
+  void begin_board(Clock::time_point now = Clock::now()) { group_began_ = now; }
+  void end_group(const std::string& group, Clock::time_point now = Clock::now());
   /// The groups that leave no time for the launches of others, the costliest. ends_before() finds
   /// them.
   const std::set<std::string>& without_time() const { return without_time_; }
@@ -71,7 +72,7 @@ class Budget {
 
   double all_s_, margin_, launch_s_ = 0, overhead_s_ = 0;
   bool is_usual_;
-  std::chrono::steady_clock::time_point began_, group_began_;
+  Clock::time_point began_, group_began_;
   std::map<std::string, double> group_s_;  ///< of the last launch
   std::set<std::string> without_time_;
   std::string too_small_;

@@ -287,7 +287,7 @@ void Launches::forget_groups_led_by(const std::string& kernel) {
 
 // Broken and implausible kernels get no number; claims_of() decides which those are.
 void Launches::settle() {
-  leave_out(budget_.without_time(), rows_);
+  skip_groups(budget_.without_time(), rows_);
   std::move(left_out_.begin(), left_out_.end(), std::back_inserter(rows_));
   for (TimingRow& row : rows_)
     if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end()) {

@@ -79,7 +79,7 @@ void take_numbers_away(TimingRow& row, Outcome outcome, const std::string& why) 
       row.spin_ns_after = 0;
 }
 
-void leave_out(const std::set<std::string>& groups, std::vector<TimingRow>& rows) {
+void skip_groups(const std::set<std::string>& groups, std::vector<TimingRow>& rows) {
   std::map<std::string, std::set<std::int64_t>> launches;
   for (const TimingRow& row : rows) launches[group_of(row)].insert(row.launch);
   const auto is_left_out = [&](const TimingRow& row) {

@@ -19,7 +19,7 @@ std::vector<report::TimingRow> leave_out(std::vector<bench::Workload>& workloads
                                          Budget& budget);
 
 /// Makes the rows of these groups SKIPPED that have too few launches for a claim.
-void leave_out(const std::set<std::string>& groups, std::vector<report::TimingRow>& rows);
+void skip_groups(const std::set<std::string>& groups, std::vector<report::TimingRow>& rows);
 
 void take_numbers_away(report::TimingRow& row, report::Outcome outcome, const std::string& why);
 
