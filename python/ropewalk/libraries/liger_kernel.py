@@ -4,6 +4,7 @@ import os
 
 os.environ["TRITON_INTERPRET"] = "1"
 
+import torch
 from liger_kernel.transformers.llama4_rope import liger_llama4_text_rotary_pos_emb
 from liger_kernel.transformers.rope import liger_rotary_pos_emb, liger_rotary_pos_emb_gpt_oss
 
@@ -19,21 +20,33 @@ def small(problem):
     return None if problem.batch * problem.tokens <= 16 else "more than 16 tokens take too long"
 
 
-# It writes into contiguous inputs and returns them, so it gets copies.
+def copies(*tensors):
+    """It writes into its inputs and returns them, and reads the stride of an axis of size 1."""
+    return [t.clone(memory_format=torch.contiguous_format) for t in tensors]
+
+
+def as_models_do(rotate, q, k, cos, sin):
+    """q and k [batch, tokens, heads, head_dim], handed over as a view [batch, heads, tokens, ...]."""
+    q, k, cos, sin = copies(q, k, cos, sin)
+    return [x.transpose(1, 2) for x in rotate(q.transpose(1, 2), k.transpose(1, 2), cos, sin)]
+
+
+# Its first call looks for other backends, and prints what it does not find.
+liger_rotary_pos_emb(*torch.zeros(4, 1, 1, 1, 8)[:2], *torch.zeros(2, 1, 1, 8))
 WORDS = {"arrays": "torch", "heads_axis": False, "interpreter": True, "thread_safe": False,
          "supports": small}
 
 
-@ropewalk.kernel(pairing="half_split", layout="BHTD", tables="twice", **WORDS)
+@ropewalk.kernel(pairing="half_split", tables="twice", **WORDS)
 def rope(q, k, cos, sin):
-    return liger_rotary_pos_emb(q.clone(), k.clone(), cos, sin)
+    return as_models_do(liger_rotary_pos_emb, q, k, cos, sin)
 
 
-@ropewalk.kernel(pairing="half_split", layout="BHTD", **WORDS)
+@ropewalk.kernel(pairing="half_split", **WORDS)
 def gpt_oss(q, k, cos, sin):
-    return liger_rotary_pos_emb_gpt_oss(q.clone(), k.clone(), cos, sin)
+    return as_models_do(liger_rotary_pos_emb_gpt_oss, q, k, cos, sin)
 
 
 @ropewalk.kernel(pairing="interleaved", tables="complex", **WORDS)
 def llama4(q, k, table):
-    return liger_llama4_text_rotary_pos_emb(q.clone(), k.clone(), table)
+    return liger_llama4_text_rotary_pos_emb(*copies(q, k, table))
