@@ -93,6 +93,7 @@ struct Conduct {
   std::uint64_t applies;      ///< calls of apply that the next two count
   std::uint64_t heap_calls;   ///< calls of the allocator
   std::int64_t mapped_bytes;  ///< by which the mapped memory grew
+  std::uint32_t waits;        ///< 1: an interpreted call waits for the device, so it is in no graph
   char text[224];             ///< what is unclean, in words
 };
 

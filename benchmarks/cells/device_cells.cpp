@@ -28,6 +28,7 @@ class DeviceCell : public Cell {
 
   bool run(const Epoch& epoch) override {
     return guarded([&] {
+      make_rows_ready();
       DeviceTime all{0, 0};
       for (std::int64_t left = epoch.calls; left > 0;) {
         const std::int64_t calls = std::min(left, own_calls()->most);
@@ -75,6 +76,13 @@ class DeviceCell : public Cell {
   /// Puts call i on the stream. Throws StepFailed.
   virtual void put(std::int64_t i) = 0;
   virtual bool as_graph() const { return true; }
+  virtual void make_rows_ready() {}
+  /// Why no graph can be made of a call; empty: it can.
+  std::string why_no_graph() {
+    const auto failed = failure_of([&] { recorded(1); });
+    if (failed && is_lost()) throw StepFailed{*failed};
+    return failed ? failed->text : "";
+  }
 
   Device& device() const { return lazy_.module().device(); }
   std::int64_t sets() const { return sets_; }
@@ -168,7 +176,6 @@ class DeviceKernelCell final : public DeviceCell {
     row.bytes = known.bytes;
     row.working_set_bytes = known.working_set_bytes * sets();
     row.table_bytes = known.table_bytes;
-    if (!as_graph()) note = "timed by events around its calls, not as a graph";
   }
 
   const rope_kernel* kernel() const override { return &kernel_; }
@@ -218,7 +225,21 @@ class DeviceKernelCell final : public DeviceCell {
       if (turns_of((first + i) % called) % 2 == 1) return (first + i) % called;
     return first;
   }
-  bool as_graph() const override { return (kernel_.flags & ROPE_INTERPRETED) == 0; }
+  bool as_graph() const override { return is_captured_; }
+  void make_rows_ready() override { states_.gather_rows(); }
+
+  /// A framework compiles, and makes what it keeps, in the first calls. Where it waits in a call,
+  /// no graph can be made of it.
+  void choose_how() {
+    for (std::int64_t i = 0; i < (plan_.alternates ? 2 : 1) * sets(); ++i) put(i);
+    device().wait_for_all("in apply");
+    states_.gather_rows();
+    const std::string why = why_no_graph();
+    is_captured_ = why.empty();
+    if (is_captured_) return;
+    note = "timed by events around its calls, not as a graph: " + why;
+    row.summary += "; " + note;
+  }
 
   void prepare() override {
     DeviceSets& data = lazy_.here();
@@ -235,6 +256,7 @@ class DeviceKernelCell final : public DeviceCell {
     };
     states_.begin(data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE), take_workspace,
                   row);
+    if ((kernel_.flags & ROPE_INTERPRETED) != 0) choose_how();
   }
 
   void put(std::int64_t i) override {
@@ -248,6 +270,7 @@ class DeviceKernelCell final : public DeviceCell {
 
   const rope_kernel& kernel_;
   KernelPlan plan_;
+  bool is_captured_ = true;
   std::vector<ShownStruct<rope_operands>> operands_;
   DeviceBlock workspace_;
   KernelStates states_;  // released before the workspace goes
@@ -351,8 +374,36 @@ class DeviceFloorCell final : public DeviceCell {
   bool copies_;
 };
 
+// An empty function in Python, by the way that the calls of such kernels take.
+class PythonFloorCell final : public DeviceCell {
+ public:
+  PythonFloorCell(const rope_kernel& empty, const Workload& workload, LazyDeviceSets& lazy)
+      : DeviceCell(workload, lazy), states_(empty, KernelPlan{}, workload) {
+    row.kernel = "floor_python";
+    row.summary = "an empty function in Python, timed by events around its calls";
+    row.role = Role::floor;
+  }
+  void release() override { states_.release(); }
+
+ private:
+  bool as_graph() const override { return false; }
+  void prepare() override {
+    states_.begin(
+        lazy_.here().inv_freq(false), [](std::int64_t) {}, row);
+    operands_ = lazy_.here().operands(false, 0);
+  }
+  void put(std::int64_t) override { hold_answer(Entry::apply, states_.apply(0, operands_)); }
+
+  KernelStates states_;
+  rope_operands operands_{};
+};
+
 }  // namespace
 
+std::unique_ptr<Cell> make_python_floor(const rope_kernel& empty, const Workload& workload,
+                                        LazyDeviceSets& sets) {
+  return std::make_unique<PythonFloorCell>(empty, workload, sets);
+}
 std::unique_ptr<Cell> make_device_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyDeviceSets& sets) {
   return std::make_unique<DeviceKernelCell>(kernel, plan, workload, sets);

@@ -66,6 +66,7 @@ TEST(DeviceCells, RightKernelsHoldAfterAnyNumberOfCalls) {
       const auto cell = make_device_cell(*kernel, plan, there.workload, there.sets);
       const auto [step, most] = *cell->own_calls();
       EXPECT_EQ(cell->row.sets, step);
+      EXPECT_TRUE(cell->ready()) << "an interpreted one makes its first calls here";
       for (const std::int64_t calls : {std::int64_t{1}, step, step + 1, most + step}) {
         turned.clear();
         EXPECT_EQ(refusal_in(*cell, calls, 2), "") << kernel->name << in_place << " " << calls;
@@ -75,7 +76,9 @@ TEST(DeviceCells, RightKernelsHoldAfterAnyNumberOfCalls) {
       // The stand-in reaches no event before a wait, so its host's clock also sees calls that put
       // their work one by one.
       EXPECT_TRUE(!as_graph || cell->end_rounds()) << cell->refusal->reason;
-      EXPECT_EQ(cell->note, as_graph ? "" : "timed by events around its calls, not as a graph");
+      EXPECT_EQ(cell->note, as_graph ? ""
+                                     : "timed by events around its calls, not as a graph: apply "
+                                       "answered 2");
       EXPECT_NO_THROW(cell->release());
     }
 }

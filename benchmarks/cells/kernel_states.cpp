@@ -83,6 +83,13 @@ void KernelStates::begin(const std::vector<double>& inv_freq,
   hold(Entry::prepare);
 }
 
+void KernelStates::gather_rows() const {
+  if ((kernel_.flags & ROPE_INTERPRETED) == 0 || script_host == nullptr) return;
+  for (const Call& call : calls_)
+    if (call.state.address() != nullptr)
+      hold_answer(Entry::apply, script_host->rows(call.state.address(), 1));
+}
+
 void KernelStates::hold(Entry which) const {
   for (const Call& call : calls_) {
     call.problem.hold(which);

@@ -45,6 +45,8 @@ class KernelStates {
     const Call& call = calls_[plan_.alternates ? i & 1 : 0];
     return kernel_.apply(call.problem.shown(), &operands, call.state.address());
   }
+  /// What Python gathers of the tables is gathered now, and no more in the calls that follow.
+  void gather_rows() const;
   bool have_begun() const { return have_begun_; }
   /// Throws StepFailed if the entry wrote into a problem.
   void hold(harness::Entry which) const;

@@ -15,6 +15,7 @@
 
 #include "base/system/signal_name.h"
 #include "harness/device/captured_graph.h"
+#include "harness/process/script_host.h"
 #include "harness/process/step_failed.h"
 #include "harness/process/time_limits.h"
 #include "kernels/api/cpu_features.h"
@@ -139,7 +140,7 @@ std::string Device::open_first() {
 
 void Device::check(Result result, const char* when) {
   if (result == success) return;
-  const std::string text = fmt::format("{} {}", error_text(driver_, result), when);
+  const std::string text = fmt::format("{} {}{}", error_text(driver_, result), when, why_failed());
   // Only an error that stays ends the context. A capture that is not ended refuses the wait.
   const Result state = driver_.CtxSynchronize();
   if (state != success && state != capture_unsupported) lost_ = true;

@@ -241,6 +241,18 @@ cuda::Result DeviceMemory::end_capture() {
   return CapturedGraph(device_.driver(), std::exchange(captured_, nullptr)).ended();
 }
 
+// The driver refuses a wait while a stream is captured by an error of its own, and what uses the
+// default stream by another one.
+std::string DeviceMemory::why_waits(const std::string& failure) {
+  const char* refused = nullptr;
+  device_.driver().GetErrorString(cuda::capture_unsupported, &refused);
+  if (captured_ == nullptr || refused == nullptr || failure.find(refused) == std::string::npos)
+    return {};
+  end_capture();
+  write_all_given();
+  return refused;
+}
+
 std::string DeviceMemory::why_apply_failed() {
   const cuda::Result ended = end_capture();
   if (ended == cuda::success) return {};

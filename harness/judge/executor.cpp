@@ -110,6 +110,7 @@ CallResult with_side_effects(Subject& subject, const Problem& problem, CallResul
   SideEffects more{static_cast<std::int64_t>(conduct.applies),
                    static_cast<std::int64_t>(conduct.heap_calls),
                    conduct.mapped_bytes,
+                   conduct.waits != 0,
                    {},
                    {}};
   if (conduct.is_unclean != 0) {
@@ -211,6 +212,7 @@ void SideEffects::add(const SideEffects& more) {
   applies += more.applies;
   heap_calls += more.heap_calls;
   mapped_bytes += more.mapped_bytes;
+  waits = waits || more.waits;
   if (!unclean.empty() || more.unclean.empty()) return;
   unclean = more.unclean;
   at = more.at;

@@ -31,6 +31,7 @@ struct Outputs {
 /// What a kernel did to its process in all calls of a subject, besides their answers.
 struct SideEffects {
   std::int64_t applies = 0, heap_calls = 0, mapped_bytes = 0;
+  bool waits = false;   ///< for the device
   std::string unclean;  ///< the first thing that nothing allows, in words; empty: none
   Case at;              ///< the case of that call
 

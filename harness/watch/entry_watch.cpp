@@ -97,6 +97,16 @@ void EntryWatch::end(Entry which, bool is_one_call) {
     }
   }
   std::string broken = heap_damage();
+  if (which == Entry::apply && has_driver_ && script_host != nullptr) {
+    std::uint64_t calls = 0;
+    std::int64_t bytes = 0;
+    script_host->took(&calls, &bytes);
+    if (is_one_call) {
+      ++conduct_.applies;
+      conduct_.heap_calls += calls;
+      conduct_.mapped_bytes += bytes;
+    }
+  }
   if (may_print(which))
     output_.accept();
   else if (const std::string printed = output_.written(); !printed.empty())

@@ -32,6 +32,9 @@ class EntryWatch {
   /// What the entries did since the last look.
   protocol::Conduct take_conduct() { return std::exchange(conduct_, {}); }
 
+  /// Call if an interpreted kernel waits for the device in its calls.
+  void note_waits() { conduct_.waits = 1; }
+
   /// Accepts output printed since the last entry: it is not an entry's. A benchmark library, for
   /// example, prints.
   void accept_output() { output_.accept(); }

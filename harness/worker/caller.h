@@ -55,7 +55,7 @@ class Caller {
     if (placed_for_ != &kernel) {
       memory_.unmap_all();
       watch_.about(kernel);
-      has_applied_ = false;
+      has_applied_ = waits_ = false;
     }
     placed_for_ = &kernel;
     set_phase(control_, protocol::Phase::copying);
@@ -189,10 +189,10 @@ class Caller {
   }
 
   // A capture that ended may have left an error in the driver, so the next call has a new process.
-  StepFailed apply_failed(std::int32_t answer) {
+  StepFailed apply_failed(std::int32_t answer, const std::string& told) {
     const std::string why = memory_.why_apply_failed();
-    return {protocol::Status::failed,
-            "apply answered " + std::to_string(answer) + why + why_failed(), !why.empty()};
+    return {protocol::Status::failed, "apply answered " + std::to_string(answer) + why + told,
+            !why.empty()};
   }
 
   // One of a state's two usual calls is made as a graph, if the memory has such. It is the first in
@@ -211,15 +211,25 @@ class Caller {
     const rope_problem given_problem = p;
     const rope_operands given_operands = o;
     set_phase(control_, protocol::Phase::apply);
-    memory_.begin_apply(o, makes_graph(call));
-    const std::int32_t answer =
-        watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state.address());
+    const auto made = [&](bool as_graph) {
+      memory_.begin_apply(o, as_graph);
+      return watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state.address());
+    };
+    std::int32_t answer = made(makes_graph(call) && !waits_);
+    std::string why = answer == ROPE_OK ? "" : why_failed();
+    // An interpreted kernel may wait for its device. Then all its calls are plain.
+    if (answer != ROPE_OK && !memory_.why_waits(why).empty()) {
+      waits_ = true;
+      watch_.note_waits();
+      answer = made(false);
+      why = answer == ROPE_OK ? "" : why_failed();
+    }
     if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
     live_->state.hold(Entry::apply);
     if (workspace.overrun())
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
-    if (answer != ROPE_OK) throw apply_failed(answer);
+    if (answer != ROPE_OK) throw apply_failed(answer, why);
     memory_.launch(o);
   }
 
@@ -289,6 +299,7 @@ class Caller {
   EntryWatch watch_;
   const rope_kernel* placed_for_ = nullptr;  // the kernel that the memory is placed for
   bool has_applied_ = false;                 // that kernel, in this process
+  bool waits_ = false;                       // that kernel does, for its device, in its calls
   Prepared states_[protocol::most_states];
   Prepared* live_ = states_;                          // the state that the current call is about
   protocol::Growth growth_ = protocol::as_in_header;  // of the current call

@@ -135,8 +135,11 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index, const
   copy_text(entry.plugin, loaded.plugin.c_str());
   copy_text(entry.cannot_run, loaded.cannot_run.c_str());
   if (device != nullptr && k.memory == ROPE_CUDA) copy_text(entry.device, device->name().c_str());
-  if ((k.flags & ROPE_INTERPRETED) != 0 && script_host != nullptr)
-    copy_text(entry.device, script_host->runs_in(loaded.registered));
+  if ((k.flags & ROPE_INTERPRETED) != 0 && script_host != nullptr) {
+    std::string runs_in = entry.device;
+    runs_in += (runs_in.empty() ? "" : ", ") + std::string(script_host->runs_in(loaded.registered));
+    copy_text(entry.device, runs_in.c_str());
+  }
   entry.memory = k.memory;
   entry.angle_contract = k.angle_contract;
   entry.flags = k.flags;

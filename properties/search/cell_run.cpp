@@ -273,6 +273,9 @@ class CellRun {
         row.where = fmt::format("{:.3g} calls of the allocator and {:.3g} KiB mapped a call",
                                 per_call(side_effects_.heap_calls),
                                 per_call(side_effects_.mapped_bytes) / 1024);
+      if (side_effects_.waits)
+        row.where += (row.where.empty() ? "" : "; ") +
+                     std::string("a call waits for the device, so no graph can be made of it");
       return;
     }
     const Property& property = property_named(row.property);

@@ -1,16 +1,16 @@
 """One call of a kernel. bind() makes once what depends on addresses alone. What is left for each
 call: the rows of the tokens are gathered, the function runs, its result is copied.
+
+Arrays are NumPy's over the caller's memory, on a device too, where nobody reads them on the host.
 """
 
-import ctypes as C
-import mmap
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 
 from . import contract as c
-from .views import NUMPY, over, results_of
+from .views import over, results_of
 
 
 class State:
@@ -23,12 +23,15 @@ class State:
         self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"
         self.transpose = p.operation == c.TRANSPOSE
         self.scale = p.attention_scale or 1.0
-        self.inv_freq = library.wrap(over(p.inv_freq_address, "f64", (p.rotary_dim // 2,), (1,)))
+        inv_freq = over(p.inv_freq_address, "f64", (p.rotary_dim // 2,), (1,))
+        self.inv_freq = library.wrap(library.constant(inv_freq))
         self.user = kernel.prepare(self) if kernel.prepare else None
+        self.bound, self.has_rows = {}, False  # on a device: what gathers the rows of each call
 
 
 def bind(state, operands):
-    """The steps of the call of these operands: functions without arguments."""
+    """The steps of the call of these operands, functions without arguments: those that gather rows,
+    which depend on positions and tables alone, and the others."""
     kernel, p = state.kernel, state.problem
     positions = None
     if operands.positions:
@@ -37,8 +40,10 @@ def bind(state, operands):
         positions = over(operands.positions, c.DTYPES[p.position_dtype], shape, strides)
     tensors = [_tensor(state, p.tensor[i], operands.tensor[i]) for i in range(p.tensor_count)]
     if kernel.raw:
-        return (*state.library.before, partial(kernel.function, _raw(state, tensors, positions)))
-    return (*state.library.before, *_steps(state, tensors, positions))
+        call = _raw(state, tensors, positions)
+        call.stream = operands.stream
+        return [], [partial(kernel.function, call)]
+    return _steps(state, tensors, positions)
 
 
 def _tensor(state, s, at):
@@ -78,22 +83,23 @@ def _raw(state, tensors, positions):
 
 
 def _steps(state, tensors, positions):
-    """Copies what is not rotated, then gathers rows, then runs the function."""
-    kernel, p, wrap = state.kernel, state.problem, state.library.wrap
-    steps = [partial(np.copyto, b, a) for t in tensors for a, b in zip(t.pass_in, t.pass_out)]
+    """What gathers rows; then what copies the dims that are not rotated, and runs the function."""
+    kernel, p, library = state.kernel, state.problem, state.library
+    wrap, steps = library.wrap, []
+    runs = [library.copier(b, a) for t in tensors for a, b in zip(t.pass_in, t.pass_out)]
     always = {"pairing": state.pairing, "inverse": state.transpose, "scale": state.scale}
     always.update(inv_freq=state.inv_freq, rotary_dim=p.rotary_dim, head_dim=p.tensor[0].head_dim)
     always.update(q_heads=p.tensor[0].heads, k_heads=p.tensor[1].heads)
     always["half_split"] = state.pairing == "half_split"
-    rows, runs, position_ids = {}, [], None
+    rows, position_ids = {}, None
     if positions is not None and "position_ids" in kernel.parameters:
-        position_ids = np.empty(positions.shape, "i8")
-        steps.append(partial(np.copyto, position_ids, positions))
+        position_ids = library.empty(positions.shape, "i8")
+        steps.append(library.copier(position_ids, positions))
     for t in tensors:
         if t.rotate and t.addresses not in rows:  # tensors may share a table
             rows[t.addresses] = {} if kernel.own_angles else _rows(state, t, positions, steps)
     by_row = kernel.is_flat or kernel.layout in ("1THD", "THD")
-    for group, row in _groups(kernel, tensors, rows):
+    for group, row in _groups(state, tensors, rows):
         for b in range(p.batch) if by_row else (None,):
             values = dict(always)
             if positions is not None:
@@ -103,38 +109,32 @@ def _steps(state, tensors, positions):
             for name, array in row.items():
                 values[name] = wrap(_table(kernel, array, b), state.table_dtype)
             runs += _run_group(state, group, values, b)
-    return steps + runs
+    return steps, runs
 
 
 def _run_group(state, group, values, b):
     """The function with the tensors of a group, and what copies them there and back."""
-    kernel, before, after, outs = state.kernel, [], [], []
+    kernel, library, before, after, outs = state.kernel, state.library, [], [], []
     for name, places in zip(kernel.takes, group):
         if kernel.is_flat:
             sizes = [a.shape[2] * a.shape[3] for a, _, _ in places]
-            x = np.empty((places[0][0].shape[1], sum(sizes)), places[0][0].dtype)
-            y = x if kernel.returns == "in_place" else np.empty_like(x)
+            x = library.empty((places[0][0].shape[1], sum(sizes)), places[0][0].dtype)
+            y = x if kernel.returns == "in_place" else library.empty(x.shape, x.dtype)
             at = 0
             for (a, to, written), size in zip(places, sizes):
                 part = [flat[:, at : at + size].reshape(a.shape[1:]) for flat in (x, y)]
                 at += size
-                before.append(partial(np.copyto, part[0], a[b]))
+                before.append(library.copier(part[0], a[b]))
                 if written:
-                    after.append(partial(np.copyto, to[b], part[1]))
+                    after.append(library.copier(to[b], part[1]))
                 elif written is None:
-                    after.append(partial(_copy_what_changed, to[b], part[1]))
+                    after.append(library.copy_changed(to[b], part[1]))
         else:
             x, y = [_laid_out(a, kernel.layout, b) for a in places[0][:2]]
-        values[name] = state.library.wrap(x, state.dtype)
-        outs.append(state.library.wrap(y, state.dtype))
+        values[name] = library.wrap(x, state.dtype)
+        outs.append(library.wrap(y, state.dtype))
         values[f"{name}_out" if len(kernel.takes) == 2 else "out"] = outs[-1]
     return [*before, _run(state, values, outs), *after]
-
-
-def _copy_what_changed(to, value):
-    bits = f"i{to.itemsize}"
-    changed = to.view(bits) != value.view(bits)
-    to[changed] = value[changed]
 
 
 def _laid_out(array, layout, b):
@@ -156,9 +156,10 @@ def _table(kernel, array, b):
     return array.swapaxes(0, 1) if kernel.layout == "TBHD" else array
 
 
-def _groups(kernel, tensors, rows):
+def _groups(state, tensors, rows):
     """What the function gets in each call, and the rows for it: a list for each parameter, of
     input, output, and whether the output is written."""
+    kernel, library = state.kernel, state.library
     rotated = [t for t in tensors if t.rotate]
     own = [rows[t.addresses] for t in rotated]
     if kernel.takes == ("qkv",):
@@ -177,95 +178,62 @@ def _groups(kernel, tensors, rows):
     # Two tensors with two tables: the function runs once with each, and zeros stand in for the
     # other tensor.
     q, k = places
-    no_q, no_k = [(np.zeros(a.shape, a.dtype), np.empty(a.shape, a.dtype), True) for a, *_ in places]
+    no_q, no_k = [(library.zeros(a.shape, a.dtype), library.empty(a.shape, a.dtype), True)
+                  for a, *_ in places]  # fmt: skip
     return [([[q], [no_k]], own[0]), ([[no_q], [k]], own[1])]
 
 
 def _rows(state, t, positions, steps):
     """The rows of the tokens by the name of their parameter, each [batch, tokens, n]. Appends what
     fills them at each call."""
-    kernel, p = state.kernel, state.problem
+    kernel, p, library = state.kernel, state.problem, state.library
     shape = p.batch, p.tokens, p.rotary_dim // 2
     flipped = state.transpose and kernel.inverse == "argument"
     sign = -1.0 if flipped and "inverse" not in kernel.parameters else 1.0
     scale = 1.0 if "scale" in kernel.parameters else state.scale
-    if kernel.tables == "cache":
-        return {"table": _cache(t, positions, (scale, scale * sign), steps)}
     rows = []
     for table, address, factor in (
         (t.cos, t.addresses[0], scale),
         (t.sin, t.addresses[1], scale * sign),
     ):
-        own = np.empty(shape, table.dtype)
+        own = library.empty(shape, table.dtype)
         if p.table_rows_by == c.ROW_BY_TOKEN:
             strides = p.tokens * p.table_row_stride, p.table_row_stride, 1
             given = over(address, state.table_dtype, shape, strides)
         else:
             given = own
-            steps.append(_gather(table, positions, own))
+            steps.append(library.gather(table, positions, own))
         if factor != 1.0:
-            narrow = own.dtype == NUMPY["bf16"]
-            times = _times_bf16 if narrow else np.multiply
-            one = np.float32 if narrow else own.dtype.type
-            steps.append(partial(times, given, one(factor), own))
+            steps.append(library.times(given, factor, own, state.table_dtype))
             given = own
         rows.append(given)
-    return _in_form(kernel.tables, state.pairing, *rows, steps)
+    if kernel.tables == "cache":  # [table_rows, rotary_dim]: only rows that are named are filled
+        cache = library.zeros((t.cos.shape[0], p.rotary_dim), t.cos.dtype)
+        steps.append(library.fill_rows(cache, positions, *rows))
+        return {"table": cache}
+    return _in_form(library, kernel.tables, state.pairing, *rows, steps)
 
 
-def _times_bf16(given, factor, own):
-    """The product of bf16 numbers, as their bits, rounded once."""
-    bits = ((given.astype("u4") << 16).view("f4") * factor).view("u4")
-    own[...] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("u2").view("i2")
-
-
-def _cache(t, positions, factors, steps):
-    """[table_rows, rotary_dim], cos, then sin. Only rows that the positions name are filled."""
-    cache = np.zeros((t.cos.shape[0], 2 * t.cos.shape[1]), t.cos.dtype)
-    narrow = cache.dtype == NUMPY["bf16"]
-    factors = np.repeat(factors, t.cos.shape[1]).astype("f4" if narrow else cache.dtype)
-
-    def fill():
-        at = np.unique(positions)
-        rows = np.concatenate((t.cos[at], t.sin[at]), axis=1)
-        _times_bf16(rows, factors, rows) if narrow else np.multiply(rows, factors, rows)
-        cache[at] = rows
-
-    steps.append(fill)
-    return cache
-
-
-def _gather(table, positions, rows):
-    if table.flags.c_contiguous:
-        return partial(table.take, positions, 0, rows, "clip")  # "raise" would use a buffer
-
-    def gather():  # take would first copy all of a table with gaps
-        rows[...] = table[positions]
-
-    return gather
-
-
-def _in_form(form, pairing, cos, sin, steps):
+def _in_form(library, form, pairing, cos, sin, steps):
     if form == "half":
         return {"cos": cos, "sin": sin}
     batch, tokens, half = cos.shape
     if form == "complex":
-        table = np.empty(cos.shape, np.result_type(cos.dtype, "c8"))
-        steps += [partial(np.copyto, table.real, cos), partial(np.copyto, table.imag, sin)]
+        table = library.empty(cos.shape, np.result_type(cos.dtype, "c8"))
+        steps += [library.copier(table.real, cos), library.copier(table.imag, sin)]
         return {"table": table}
     if form == "packed":
-        table = np.empty((batch, tokens, 2 * half), cos.dtype)
-        steps += [partial(np.copyto, table[..., :half], cos)]
-        steps += [partial(np.copyto, table[..., half:], sin)]
+        table = library.empty((batch, tokens, 2 * half), cos.dtype)
+        steps += [library.copier(table[..., :half], cos), library.copier(table[..., half:], sin)]
         return {"table": table}
     full = {}
     for name, row in (("cos", cos), ("sin", sin)):
-        full[name] = np.empty((batch, tokens, 2 * half), row.dtype)
+        full[name] = library.empty((batch, tokens, 2 * half), row.dtype)
         if pairing == "half_split" or form == "twice":
             twice, row = full[name].reshape(batch, tokens, 2, half), row[:, :, None]
         else:
             twice, row = full[name].reshape(batch, tokens, half, 2), row[..., None]
-        steps.append(partial(np.copyto, twice, row))
+        steps.append(library.copier(twice, np.broadcast_to(row, twice.shape)))
     return full
 
 
@@ -305,10 +273,8 @@ def warm_up(state):
 
     def room(dtype, sizes, strides):
         elements = 1 + sum((n - 1) * s for n, s in zip(sizes, strides) if n > 1)
-        # Rows may lie gigabytes apart, so only the pages that are touched may take memory.
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # MAP_NORESERVE
-        rooms.append(mmap.mmap(-1, elements * np.dtype(NUMPY[dtype]).itemsize, flags=flags))
-        return C.addressof(C.c_char.from_buffer(rooms[-1]))
+        rooms.append(state.library.room(elements, dtype))
+        return None if rooms[-1] is None else rooms[-1].ctypes.data
 
     strides = p.position_batch_stride, p.position_token_stride
     o.positions = room(c.DTYPES[p.position_dtype], (p.batch, p.tokens), strides)
@@ -323,5 +289,7 @@ def warm_up(state):
         if s.rotate and not state.kernel.own_angles:
             size, strides = (p.table_rows, p.rotary_dim // 2), (p.table_row_stride, 1)
             at.cos = at.sin = room(state.table_dtype, size, strides)
-    for step in bind(state, o):
-        step()
+    if not any(one is None for one in rooms):
+        gather, runs = bind(state, o)
+        for step in (*state.library.before, *gather, *runs):
+            step()

@@ -15,6 +15,7 @@ ANGLE_CONTRACTS = ("table", "exact", "f32")
 IN_PLACE, OUT_OF_PLACE, THREAD_SAFE, BITWISE_INVARIANT = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 MIXES_PAIRS, FLUSHES_SUBNORMALS = 1 << 4, 1 << 5
 INTERPRETED, OWN_THREADS = 1 << 8, 1 << 9
+HOST, CUDA = 0, 1
 
 
 def _fields(*groups):

@@ -8,7 +8,8 @@ PAIRINGS = ("interleaved", "half_split")
 DTYPES = ("f64", "f32", "f16", "bf16")
 CHOICES = {
     "pairing": (*PAIRINGS, "both"),
-    "arrays": ("numpy", "torch", "jax"),
+    "arrays": ("numpy", "torch", "jax", "cupy", "raw"),
+    "device": (None, "cuda"),
     "layout": ("BTHD", "BHTD", "TBHD", "1THD", "THD", "TD"),
     "tables": ("half", "full", "twice", "packed", "complex", "cache"),
     "tables_dtype": (None, "data"),
@@ -29,8 +30,8 @@ class KernelError(Exception):
 
 
 # fmt: off
-def kernel(*, pairing, name=None, arrays="numpy", dtypes=("f32",), layout="BTHD", tables="half",
-           tables_dtype=None, angles="table", inverse=None, returns=None, in_place=None, names=None,
+def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), layout="BTHD",
+           tables="half", tables_dtype=None, angles="table", inverse=None, returns=None, in_place=None, names=None,
            whole=False, heads_axis=True, head_dims=None, rotary_dim=None, rotary_offset=None, max_position=None,
            theta=None, raw=False, compiles=False, interpreter=False, own_threads=False,
            thread_safe=True, bitwise_invariant=False, mixes_pairs=False, flushes_subnormals=False,
@@ -52,6 +53,8 @@ def kernel(*, pairing, name=None, arrays="numpy", dtypes=("f32",), layout="BTHD"
     pairing, inverse, scale   "half_split" or "interleaved"; whether to turn back; the factor
     half_split, head_dim, rotary_dim, q_heads, k_heads   a bool, and sizes
 
+    device      "cuda": the arrays lie on the device and are of "torch" or "cupy"; those of "raw" have
+                DLPack and __cuda_array_interface__, for raw=True. Work goes to the current stream
     layout      x is [batch, tokens, heads, rotary_dim] for BTHD; TBHD: Megatron's SBHD; 1THD, THD
                 and TD, [tokens, heads * head_dim] and contiguous: one call a batch row
     names       parameters of other names: names={"xq": "q", "freqs_cis": "table"}
@@ -119,6 +122,7 @@ class Kernel:
         for word in ("name", "summary", "source"):
             value = getattr(self, word)
             _require(value is None or isinstance(value, str), f"{word}={value!r} is not a text")
+        self._check_device()
         # It replaces functions of triton.language while a kernel runs.
         _require(
             not (self.interpreter and self.thread_safe),
@@ -150,6 +154,24 @@ class Kernel:
         )
         _require(
             self.raw or not self.prepare, "prepare needs raw=True, which gets call.state.user"
+        )
+
+    def _check_device(self):
+        if self.device is None:
+            _require(
+                self.arrays not in ("cupy", "raw"), f'arrays="{self.arrays}" needs device="cuda"'
+            )
+            return
+        _require(
+            self.arrays != "jax",
+            'arrays="jax" cannot have device="cuda": it takes no stream and writes nothing in place',
+        )
+        _require(
+            self.arrays != "numpy", 'device="cuda" needs arrays="torch", "cupy" or "raw"'
+        )
+        _require(self.arrays != "raw" or self.raw, 'arrays="raw" needs raw=True')
+        _require(
+            not self.interpreter, "interpreter=True runs on the host, so it cannot have a device"
         )
 
     def _read_parameters(self):
@@ -232,7 +254,9 @@ class Kernel:
         text = self.summary or (doc.strip().split("\n")[0] if doc and doc != inherited else "")
         copied = "returns a new array, which is copied" if self.returns == "new" else ""
         flat = "through contiguous copies" if self.is_flat else ""
-        return "; ".join(t for t in (text, copied, flat) if t)
+        gathered = self.device and not (self.raw or self.own_angles)
+        rows = "rows of its table are gathered before the timed calls" if gathered else ""
+        return "; ".join(t for t in (text, copied, flat, rows) if t)
 
 
 def _require(holds, text):

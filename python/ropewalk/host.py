@@ -21,16 +21,20 @@ import numpy as np
 
 from . import contract as c
 from .calls import State, bind, warm_up
+from . import decorator
 from .decorator import KernelError, offered
+from .on_device import ON_DEVICE
 from .views import LIBRARIES
 
 library = None  # the worker's library, given by worker.py
 alive = []  # what C code points to
 texts = {}  # text -> buffer that stays
-libraries = {}  # name -> of views
+libraries = {}  # name and device -> of views or on_device
 states = {}  # number -> State
+addresses = {}  # of a state in C -> its number
 failures = {}  # thread -> its last failure
 files = set()  # of plugins and of their functions
+floors = []  # the entry of an empty function on a device, once a file has one there
 environments = {}  # address of a kernel -> what it runs in
 numbers = itertools.count(1)
 process = os.getpid()
@@ -100,7 +104,7 @@ def refusal(kernel, p):
     if (needs_positions or kernel.tables == "cache") and p.table_rows_by == c.ROW_BY_TOKEN:
         if not kernel.own_angles:
             return "needs positions, which a table by token may lack"
-    refused = libraries[kernel.arrays].refusal(dtype)
+    refused = library_of(kernel).refusal(dtype)
     return refused or (kernel.supports(p) if kernel.supports else None)
 
 
@@ -138,9 +142,12 @@ def sizes_refused(kernel, p, rotated):
     return None
 
 
+def library_of(kernel):
+    return libraries[kernel.arrays, kernel.device]
+
+
 def entry_of(kernel):
     """The rope_kernel of a function."""
-    addresses = {}  # state in C -> number
 
     def supports(problem, reason):
         try:
@@ -155,8 +162,8 @@ def entry_of(kernel):
 
     def prepare(problem, state):
         try:
-            made = State(kernel, libraries[kernel.arrays], c.Problem.from_address(problem))
-            if kernel.compiles:
+            made = State(kernel, library_of(kernel), c.Problem.from_address(problem))
+            if kernel.compiles or kernel.device:
                 warm_up(made)
             number = next(numbers)
             made.address = library.ropewalk_script_state(number)
@@ -167,8 +174,10 @@ def entry_of(kernel):
             return failed(error)
 
     def release(state):
-        states.pop(addresses.pop(state, None), None)
+        made = states.pop(addresses.pop(state, None), None)
         library.ropewalk_script_free(state)
+        if kernel.device and made:
+            made.library.forget(made)
 
     flags = c.INTERPRETED
     flags |= c.OUT_OF_PLACE if kernel.returns != "in_place" or kernel.is_flat else 0
@@ -187,6 +196,7 @@ def entry_of(kernel):
         name=kernel.name.encode(),
         summary=kernel.described().encode() or None,
         source=kernel.source.encode() if kernel.source else None,
+        memory=c.CUDA if kernel.device else c.HOST,
         angle_contract=c.ANGLE_CONTRACTS.index(kernel.angles),
         flags=flags,
         error_bound=kernel.error_bound,
@@ -200,23 +210,60 @@ def entry_of(kernel):
 def apply(problem, operands, number):
     """A call with new operands. Later calls with the same ones run the kept closure alone."""
     try:
-        state = states[number]
-        steps = bind(state, c.Operands.from_address(operands))
+        state, o = states[number], c.Operands.from_address(operands)
+        if state.kernel.device and bytes(o) in state.bound:
+            kept = state.bound[bytes(o)][2]
+            library.ropewalk_script_bind(state.address, operands, kept)
+            return c.OK if kept() is None else c.FAILED
+        gather, runs = bind(state, o)
+        steps, stream = (*gather, *runs), o.stream
+        if not state.kernel.device:
+            steps = *state.library.before, *steps
 
         def kept():
             try:
-                for step in steps:
-                    step()
+                if state.kernel.device:
+                    now = runs if state.has_rows else steps
+                    state.library.run(now, stream, state)
+                else:
+                    for step in steps:
+                        step()
                 if forks:
                     settle()
             except BaseException as error:
                 failed(error)
                 return False
 
+        if state.kernel.device:
+            # What a graph works on must live as long as the graph, so all of it stays.
+            state.bound[bytes(o)] = gather, stream, kept
         library.ropewalk_script_bind(state.address, operands, kept)
         return c.OK if kept() is None else c.FAILED
     except BaseException as error:
         return failed(error)
+
+
+def rows(address, on):
+    """Gathers the rows of all calls of a state on a device; until `on` is 0, its calls do not."""
+    try:
+        state = states[addresses[address]]
+        state.has_rows = bool(on)
+        for gather, stream, _ in state.bound.values() if on else ():
+            state.library.run(gather, stream, state)
+        return c.OK
+    except BaseException as error:
+        return failed(error)
+
+
+def took(calls, byte_count):
+    """What the pools of libraries on a device gave out, and took of the device, since the last
+    question."""
+    for (_, device), one in libraries.items():
+        if device:
+            now = one.took()
+            C.c_uint64.from_address(calls).value += max(0, now[0] - one.taken[0])
+            C.c_int64.from_address(byte_count).value += max(0, now[1] - one.taken[1])
+            one.taken = now
 
 
 def settle():
@@ -278,9 +325,10 @@ def get_ready(kernel):
     """Makes the array library of a kernel begin whatever it would begin in a first call."""
     if kernel.interpreter and os.environ.get("TRITON_INTERPRET") != "1":
         raise KernelError('interpreter=True: set os.environ["TRITON_INTERPRET"] = "1" first')
-    if kernel.arrays not in libraries:
-        libraries[kernel.arrays] = LIBRARIES[kernel.arrays]()
-    libraries[kernel.arrays].begin(kernel)
+    key = kernel.arrays, kernel.device
+    if key not in libraries:
+        libraries[key] = (ON_DEVICE if kernel.device else LIBRARIES)[kernel.arrays]()
+    libraries[key].begin(kernel)
     code = getattr(kernel.function, "__code__", None)
     if code:
         files.add(code.co_filename)
@@ -292,12 +340,18 @@ def load(path):
     kernels = kernels_of(path)
     entries = [entry_of(k) for k in kernels]
     for kernel, entry in zip(kernels, entries):
-        module = libraries[kernel.arrays].module
+        module = library_of(kernel).module
         runs_in = f"python {platform.python_version()}, {module.__name__} {module.__version__}"
         interpreter = ", Triton interpreter" if kernel.interpreter else ""
         environments[C.addressof(entry)] = static(runs_in + interpreter)
     forked = partial(forks.append, 1)
     os.register_at_fork(after_in_parent=forked, after_in_child=forked)
+    for kernel in kernels:
+        if kernel.device and not floors:
+            words = {"arrays": kernel.arrays, "device": kernel.device, "dtypes": decorator.DTYPES}
+            offer = decorator.kernel(pairing="both", raw=True, angles="exact", name="none", **words)
+            offer(lambda call: None)
+            floors.append(entry_of(offered.pop()))
     pointers = (C.POINTER(c.KernelEntry) * len(entries))(*[C.pointer(e) for e in entries])
     result = c.KernelList(C.sizeof(c.KernelList), 1, len(entries), pointers)
     alive.append((entries, pointers, result))

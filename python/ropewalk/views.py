@@ -3,6 +3,8 @@
 import contextvars
 import ctypes as C
 import importlib
+import mmap
+from functools import partial
 
 import numpy as np
 
@@ -28,8 +30,11 @@ class Library:
     before = ()  # what each call begins with
 
     def __init__(self):
-        self.module = importlib.import_module(self.name)
-        self.array = np.ndarray
+        self.module = self.load()
+        self.array = getattr(self.module, "ndarray", None)
+
+    def load(self):
+        return importlib.import_module(self.name)
 
     def refusal(self, dtype):
         """Why data of this type cannot be given, or None."""
@@ -66,6 +71,61 @@ class Library:
 
     def copy(self, to, value):
         to[...] = value
+
+    # What a call needs beside the function: memory of its own, and functions without arguments that
+    # fill it. On a device these are of the library (on_device.py).
+
+    def empty(self, shape, dtype):
+        return np.empty(shape, dtype)
+
+    def zeros(self, shape, dtype):
+        return np.zeros(shape, dtype)
+
+    def constant(self, array):
+        return array
+
+    def copier(self, to, value):
+        return partial(np.copyto, to, value)
+
+    def copy_changed(self, to, value):
+        def copy():
+            bits = f"i{to.itemsize}"
+            changed = to.view(bits) != value.view(bits)
+            to[changed] = value[changed]
+
+        return copy
+
+    def gather(self, table, positions, rows):
+        if table.flags.c_contiguous:
+            return partial(table.take, positions, 0, rows, "clip")  # "raise" would use a buffer
+        return lambda: np.copyto(rows, table[positions])  # take would copy all of a table with gaps
+
+    def times(self, given, factor, own, dtype):
+        if dtype == "bf16":
+            return partial(times_bf16, given, np.float32(factor), own)
+        return partial(np.multiply, given, own.dtype.type(factor), own)
+
+    def fill_rows(self, cache, positions, cos, sin):
+        half = cos.shape[-1]
+
+        def fill():
+            cache[positions, :half] = cos
+            cache[positions, half:] = sin
+
+        return fill
+
+    def room(self, elements, dtype):
+        """Memory for a first call of prepare's own, as an array; None: there is none. Rows may lie
+        gigabytes apart, so only the pages that are touched may take memory."""
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # MAP_NORESERVE
+        item = np.dtype(NUMPY[dtype])
+        return np.ndarray(elements, item, mmap.mmap(-1, elements * item.itemsize, flags=flags))
+
+
+def times_bf16(given, factor, own):
+    """The product of bf16 numbers, as their bits, rounded once."""
+    bits = ((given.astype("u4") << 16).view("f4") * factor).view("u4")
+    own[...] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("u2").view("i2")
 
 
 class Torch(Library):

@@ -18,6 +18,9 @@ class Host(C.Structure):
         ("runs_in", C.CFUNCTYPE(C.c_void_p, C.c_void_p)),
         ("apply", C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p, C.c_int64)),
         ("none", C.c_void_p),
+        ("rows", C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_int32)),
+        ("took", C.CFUNCTYPE(None, C.c_void_p, C.c_void_p)),
+        ("floor", C.CFUNCTYPE(C.c_void_p)),
     ]
 
 
@@ -116,9 +119,21 @@ def main():
     def apply(problem, operands, number):
         return loaded[0].apply(problem, operands, number)
 
-    kinds = [kind for _, kind in Host._fields_]
-    calls = [kind(call) for kind, call in zip(kinds, (load, why, runs_in, apply))]
-    host = Host(*calls, id(None))
+    def rows(state, on):
+        return loaded[0].rows(state, on)
+
+    def took(calls, taken):
+        if loaded:
+            loaded[0].took(calls, taken)
+
+    def floor():
+        floors = loaded[0].floors if loaded else []
+        return C.addressof(floors[0]) if floors else None
+
+    given = {"load": load, "why": why, "runs_in": runs_in, "apply": apply, "rows": rows,
+             "took": took, "floor": floor}  # fmt: skip
+    calls = {name: kind(given[name]) for name, kind in Host._fields_ if name in given}
+    host = Host(none=id(None), **calls)
     words = [os.fsencode(word) for word in sys.argv[2:]]
     argv = (C.c_char_p * (len(words) + 1))(*words, None)
     C.CDLL(sys.argv[1]).ropewalk_worker_main(len(words), argv, C.byref(host))

@@ -40,16 +40,20 @@ void jump_back(int signal) {
   sigaction(signal, signal == SIGSEGV ? &m.before_segv : &m.before_bus, nullptr);
 }
 
-// Runs one piece of work. Returns false at a fault.
-bool run(const Work& work) {
-  bool is_done = false;
+// Runs one piece of work. A fault is an illegal address.
+StandInAnswer run(const Work& work) {
+  volatile StandInAnswer answer = illegal_address;
   if (sigsetjmp(on_fault, 1) == 0) {
     is_in_work = true;
-    work.function();
-    is_done = true;
+    try {
+      work.function();
+      answer = success;
+    } catch (StandInAnswer failed) {
+      answer = failed;
+    }
   }
   is_in_work = false;
-  return is_done;
+  return answer;
 }
 
 // While any thread runs work, faults are caught.
@@ -173,9 +177,9 @@ StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
     if (!std::exchange(began, true)) begin_running();
     open_blocks();
     held.unlock();
-    const bool is_done = run(work);
+    const StandInAnswer answer = run(work);
     held.lock();
-    if (!is_done) m.sticky = illegal_address;
+    if (answer != success) m.sticky = answer;
   }
   if (began) end_running();
   stream.is_running = false;

@@ -1,7 +1,8 @@
 // A stand-in for the CUDA driver, so that the device path of the worker is judged on a machine
 // without a device. standin_api.cpp has the functions of harness/device/cuda_driver.h, and
-// cuLaunchHostFunc, by which the kernels of the tests put their work on a stream.
-// standin_modules.cpp has modules, whose functions are functions of the host. nvml.cpp has clocks.
+// cuLaunchHostFunc, by which the kernels of the tests put their work on a stream. Those in Python
+// do it by ropewalk_standin_launch (python/ropewalk/on_device.py). standin_modules.cpp has modules,
+// whose functions are functions of the host. nvml.cpp has clocks.
 //
 // - Device memory is host memory between forbidden pages. It can be touched only while work of a
 //   stream runs, so an entry that reads it is a fault.
@@ -12,7 +13,7 @@
 // ROPEWALK_STANDIN in the environment is a list of words, separated by commas: no_device,
 // old_driver, dies_in_init, exits_in_init, vanishes=N (after N waits), memory=BYTES, capability=75,
 // l2=BYTES, multiprocessors=N, no_graphs (no capture begins), cannot_capture (a capture is spoiled
-// by all that is put on its stream).
+// by all that is put on its stream), captures_no_functions (by what kernels put there).
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -72,6 +73,7 @@ enum StandInAnswer : int {
   not_found = 500,
   not_ready = 600,
   illegal_address = 700,
+  launch_failed = 719,
   not_supported = 801,
   capture_unsupported = 900,
   capture_invalidated = 901,

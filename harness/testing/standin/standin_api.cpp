@@ -40,6 +40,19 @@ bool map_block(std::size_t pages, StandInBlock& block) {
   return false;
 }
 
+// Work of a kernel, which a capture may refuse.
+StandInAnswer put_function(Stream* stream, std::function<void()> function) {
+  {
+    const std::lock_guard held(stand_in().lock);
+    const std::shared_ptr<Capture>& capture = stream_of(stream).capture;
+    if (capture != nullptr && setting("captures_no_functions") != nullptr) {
+      capture->is_spoiled = true;
+      return capture_unsupported;
+    }
+  }
+  return put(stream, {std::move(function)});
+}
+
 }  // namespace
 
 extern "C" {
@@ -277,7 +290,13 @@ StandInAnswer cuMemFreeAsync(Address, Stream* stream) {
   return put(stream, {[] {}});
 }
 StandInAnswer cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
-  return put(stream, {[=] { function(data); }});
+  return put_function(stream, [=] { function(data); });
+}
+// For an interpreter: a function that tells of an error by another answer than 0.
+StandInAnswer ropewalk_standin_launch(Stream* stream, int (*function)(void*), void* data) {
+  return put_function(stream, [=] {
+    if (function(data) != 0) throw launch_failed;
+  });
 }
 StandInAnswer cuGetErrorString(StandInAnswer error, const char** text) {
   const std::map<int, const char*> texts{
@@ -289,6 +308,7 @@ StandInAnswer cuGetErrorString(StandInAnswer error, const char** text) {
       {not_found, "named symbol not found"},
       {not_ready, "device not ready"},
       {illegal_address, "an illegal memory access was encountered"},
+      {launch_failed, "unspecified launch failure"},
       {not_supported, "operation not supported"},
       {capture_unsupported, "operation not permitted when stream is capturing"},
       {capture_invalidated, "operation failed due to a previous error during capture"},
