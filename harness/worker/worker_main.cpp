@@ -271,9 +271,10 @@ class Callers {
   }
 
   Device* device() const { return device_.get(); }
-  /// NULL for a kernel of a device that is not there, or not any more.
-  Caller* of(const rope_kernel& kernel) {
-    if (kernel.memory != ROPE_CUDA) return &host_;
+  /// NULL for a kernel of a device that is not there, or not any more. Its supports reads the
+  /// host's memory alone, and is asked all the same.
+  Caller* of(const rope_kernel& kernel, std::uint32_t steps) {
+    if (kernel.memory != ROPE_CUDA || (!on_device_ && steps == step_supports)) return &host_;
     return on_device_ ? &*on_device_ : nullptr;
   }
   void accept_output() { host_.accept_output(); }
@@ -392,7 +393,7 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
       describe(wire, kernels[request->kernel], request->kernel, callers.device());
     } else {
       const LoadedKernel& asked = kernels[request->kernel];
-      if (Caller* caller = callers.of(*asked.kernel); caller != nullptr)
+      if (Caller* caller = callers.of(*asked.kernel, request->steps); caller != nullptr)
         run_call(wire, *caller, *asked.kernel, request->steps, *call);
       else
         wire.answer(Status::failed, asked.cannot_run);

@@ -37,9 +37,7 @@ std::int32_t supports(const rope_problem* p, const char** reason) {
   if (p->angle_source != ROPE_ANGLES_INV_FREQ)
     return refuse(reason, "makes its own angles and takes no table");
   if (p->position_dtype != ROPE_I32) return refuse(reason, "only int32 positions");
-  if (p->batch * p->tokens > 1 &&
-      flat_stride(*p, p->position_batch_stride, p->position_token_stride) != 1)
-    return refuse(reason, "positions must be packed, one for each token of each batch row");
+  if (const Refusal why = only_packed_positions(*p); why != nullptr) return refuse(reason, why);
   for (std::uint32_t i = 0; i < p->tensor_count; ++i) {
     const rope_tensor& t = p->tensor[i];
     if (t.in_dtype != p->tensor[0].in_dtype || (t.in_dtype != ROPE_F32 && t.in_dtype != ROPE_F16))

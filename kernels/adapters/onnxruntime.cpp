@@ -116,41 +116,28 @@ std::string model_of(const rope_problem& p, std::int64_t heads) {
   return number(1, 10) + record(7, graph) + record(8, record(1, "") + number(2, 23));
 }
 
-bool dense(std::int64_t size, std::int64_t stride, std::int64_t inner) {
-  return size == 1 || stride == inner;
-}
-
-const char* why_not(const rope_problem& p) {
+Refusal why_not(const rope_problem& p) {
   const std::int32_t dtype = p.tensor[0].in_dtype;
   if (p.operation != ROPE_FORWARD) return "has no backward pass";
   if (p.angle_source != ROPE_ANGLES_TABLE) return "needs a table of cos and sin";
   if (scale_of(p) != 1) return "has no attention scale";
   if (dtype != ROPE_F32 && dtype != ROPE_F16) return "only f32 or f16 data";
   if (p.table_dtype != dtype) return "the table must have the type of the data";
-  if (!dense(p.table_rows, p.table_row_stride, p.rotary_dim / 2)) return "only a packed table";
+  if (!is_packed(p.table_rows, p.rotary_dim / 2, p.table_row_stride)) return "only a packed table";
   if (p.table_rows * p.rotary_dim / 2 >= 0x80000000) return "only a table below 2^31 elements";
   if (p.table_rows_by == ROPE_ROW_BY_POSITION) {
     if (p.tokens > p.table_rows) return "needs as many rows of the table as tokens";
     if (p.position_dtype != ROPE_I64) return "only int64 positions";
-    if (!dense(p.tokens, p.position_token_stride, 1) ||
-        !dense(p.batch, p.position_batch_stride, p.tokens))
-      return "only packed positions";
+    if (const Refusal why = only_packed_positions(p); why != nullptr) return why;
   }
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const rope_tensor& t = p.tensor[i];
-    const std::int64_t token = t.heads * t.head_dim;
     if (t.in_dtype != dtype) return "all tensors must have one data type";
     if (t.rotate == 0) return "copies no tensor";
     if (t.in_place != 0) return "does not work in place";
     if (t.rotary_offset != 0) return "the window begins at element 0";
-    if (!dense(t.heads, t.in_head_stride, t.head_dim) ||
-        !dense(t.heads, t.out_head_stride, t.head_dim) ||
-        !dense(p.tokens, t.in_token_stride, token) || !dense(p.tokens, t.out_token_stride, token) ||
-        !dense(p.batch, t.in_batch_stride, p.tokens * token) ||
-        !dense(p.batch, t.out_batch_stride, p.tokens * token))
-      return "only tensors packed as [batch, tokens, heads, head_dim]";
   }
-  return nullptr;
+  return only_packed(p);
 }
 
 using Sessions = std::array<void*, ROPE_MAX_TENSORS>;
@@ -206,11 +193,8 @@ const RegisteredKernel registered{{
     .summary = "ONNX RotaryEmbedding on one thread",
     .source = source.c_str(),
     .flags = ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE,
-    .supports =
-        [](const rope_problem* p, const char** reason) {
-          const char* why = why_not(*p);
-          return why == nullptr ? std::int32_t{ROPE_OK} : refuse(reason, why);
-        },
+    .supports = [](const rope_problem* p,
+                   const char** reason) { return refuse_if(reason, {why_not(*p)}); },
     .prepare = prepare,
     .apply = apply,
     .release = release,

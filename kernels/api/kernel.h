@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <vector>
 
 #include "kernels/api/half.h"
@@ -196,6 +197,55 @@ inline PairIndex pair_index(Pairing pairing, std::int64_t i, std::int64_t half) 
 inline std::int32_t refuse(const char** reason, const char* why) {
   if (reason != nullptr) *reason = why;
   return ROPE_UNSUPPORTED;
+}
+
+/// Why a kernel refuses a problem, as static text; NULL if it does not. The functions below refuse
+/// what a simple kernel often cannot do. `supports` joins them:
+///   return refuse_if(reason, {only_packed(*p), p->tokens > 99 ? "at most 99 tokens" : nullptr});
+using Refusal = const char*;
+inline std::int32_t refuse_if(const char** reason, std::initializer_list<Refusal> refusals) {
+  for (const Refusal why : refusals)
+    if (why != nullptr) return refuse(reason, why);
+  return ROPE_OK;
+}
+/// True if these strides of an axis are the size of what lies inside. Those of size 1 are not used.
+template <class... Strides>
+bool is_packed(std::int64_t size, std::int64_t inside, Strides... strides) {
+  return size == 1 || ((strides == inside) && ...);
+}
+inline Refusal only_packed(const rope_problem& p) {
+  bool all = true;
+  for (const rope_tensor* t = p.tensor; t != p.tensor + p.tensor_count; ++t) {
+    const std::int64_t dim = t->head_dim, token = t->heads * dim, row = p.tokens * token;
+    all &= is_packed(t->heads, dim, t->in_head_stride, t->out_head_stride) &&
+           is_packed(p.tokens, token, t->in_token_stride, t->out_token_stride) &&
+           is_packed(p.batch, row, t->in_batch_stride, t->out_batch_stride);
+  }
+  return all ? nullptr : "only packed tensors";
+}
+inline Refusal only_packed_positions(const rope_problem& p) {
+  const bool rows = is_packed(p.batch, p.tokens, p.position_batch_stride);
+  const bool all = rows && is_packed(p.tokens, 1, p.position_token_stride);
+  return all ? nullptr : "only packed positions";
+}
+/// All tensors are rotated, and no dim of a head is left as it is.
+inline Refusal only_whole_heads(const rope_problem& p) {
+  bool whole = true;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    whole &= p.tensor[i].rotate != 0 && p.tensor[i].head_dim == p.rotary_dim;
+  return whole ? nullptr : "only heads that are rotated as a whole";
+}
+inline Refusal only_scale_1(const rope_problem& p) {
+  return scale_of(p) != 1 ? "attention_scale must be 1" : nullptr;
+}
+inline Refusal only_forward(const rope_problem& p) {
+  return p.operation != ROPE_FORWARD ? "only forward" : nullptr;
+}
+inline Refusal only_pairing(const rope_problem& p, std::int32_t pairing) {
+  return p.pairing != pairing ? "only the other pairing" : nullptr;
+}
+inline Refusal only_rows_by_position(const rope_problem& p) {
+  return p.table_rows_by != ROPE_ROW_BY_POSITION ? "only table rows by position" : nullptr;
 }
 
 /// Accepts a problem with these angles if all its tensors have data type `dtype`. A table must have

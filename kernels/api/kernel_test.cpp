@@ -317,6 +317,45 @@ TEST(ScaleOf, ZeroMeansOne) {
   EXPECT_EQ(scale_of(p), -0.5);
 }
 
+TEST(Refusals, EachIsAboutOneThing) {
+  const rope_problem packed = problem_of(2, 3, 4, 8, 8);
+  const auto first = [](const rope_problem& p) -> std::string {
+    const char* why = "accepted";
+    refuse_if(&why, {only_packed(p), only_packed_positions(p), only_whole_heads(p), only_scale_1(p),
+                     only_forward(p), only_pairing(p, ROPE_INTERLEAVED), only_rows_by_position(p)});
+    return why;
+  };
+  EXPECT_EQ(first(packed), "accepted");
+  const auto changed = [&](auto&& change) {
+    rope_problem p = packed;
+    p.tensor[p.tensor_count++] = packed.tensor[0];
+    change(p, p.tensor[1]);
+    return first(p);
+  };
+  for (const auto stride : {&rope_tensor::in_batch_stride, &rope_tensor::out_batch_stride,
+                            &rope_tensor::in_token_stride, &rope_tensor::out_token_stride,
+                            &rope_tensor::in_head_stride, &rope_tensor::out_head_stride})
+    EXPECT_EQ(changed([&](auto&, auto& t) { ++(t.*stride); }), "only packed tensors");
+  EXPECT_EQ(changed([](auto& p, auto&) { p.position_batch_stride = 0; }), "only packed positions");
+  EXPECT_EQ(changed([](auto& p, auto&) { p.position_token_stride = 2; }), "only packed positions");
+  const std::string whole = "only heads that are rotated as a whole";
+  EXPECT_EQ(changed([](auto&, auto& t) { t.rotate = 0; }), whole);
+  EXPECT_EQ(changed([](auto& p, auto&) { p.rotary_dim = 6; }), whole);
+  EXPECT_EQ(changed([](auto& p, auto&) { p.attention_scale = 2; }), "attention_scale must be 1");
+  EXPECT_EQ(changed([](auto& p, auto&) { p.operation = ROPE_TRANSPOSE; }), "only forward");
+  EXPECT_EQ(changed([](auto& p, auto&) { p.pairing = 1; }), "only the other pairing");
+  EXPECT_EQ(changed([](auto& p, auto&) { p.table_rows_by = 1; }), "only table rows by position");
+  EXPECT_EQ(refuse_if(nullptr, {nullptr, "no"}), ROPE_UNSUPPORTED);
+}
+
+TEST(Refusals, TheStrideOfAnAxisOfSizeOneMeansNothing) {
+  rope_problem p = problem_of(1, 1, 1, 8, 8);
+  rope_tensor& t = p.tensor[0];
+  t.in_batch_stride = t.out_token_stride = t.in_head_stride = absurd;
+  p.position_batch_stride = p.position_token_stride = absurd;
+  EXPECT_EQ(refuse_if(nullptr, {only_packed(p), only_packed_positions(p)}), ROPE_OK);
+}
+
 }  // namespace
 
 ROPEWALK_PLUGIN();

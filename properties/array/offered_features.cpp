@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "harness/cases/names.h"
 #include "properties/array/offered_levels.h"
 
 namespace ropewalk::properties {
@@ -142,6 +144,40 @@ std::optional<Offer> first_offer(Subject& subject) {
       if (const Probe p = with_features(subject, probe_base(subject, pairing, dtype)); p.offer)
         return p.offer;
   return {};
+}
+
+std::vector<Probe> probes_of(Subject& subject, const std::vector<ModelShape>& models) {
+  std::vector<Probe> basic, shaped;
+  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
+    for (const Dtype dtype : tensor_dtypes) basic.push_back(probe_base(subject, pairing, dtype));
+  if (models.empty() || std::any_of(basic.begin(), basic.end(), [](auto& p) { return p.offer; }))
+    return basic;
+  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
+    for (const Dtype dtype : tensor_dtypes)
+      shaped.push_back(probe_shapes(subject, pairing, dtype, models));
+  return shaped;
+}
+
+std::string why_refused(const Probe& probe) {
+  return probe.last_refusal.kind != CallResult::Kind::unsupported
+             ? probe.last_refusal.text
+             : fmt::format("{}", fmt::join(probe.reasons, "; "));
+}
+
+std::string offer_words(Subject& subject, const std::vector<ModelShape>& models) {
+  std::map<std::string, std::string> cells;  // those of which the key is said
+  for (const Probe& base : probes_of(subject, models)) {
+    const Probe probe = with_features(subject, base);
+    const Case& c = probe.offer ? probe.offer->base : probe.asked;
+    std::string& said =
+        cells[probe.offer ? fmt::format("offered, {}", fmt::join(feature_names(&*probe.offer), " "))
+                          : "refused, " + why_refused(probe)];
+    said += fmt::format("{}{} {}", said.empty() ? "" : ", ", word_of(c.pairing), word_of(c.dtype));
+  }
+  std::string out;
+  for (const auto& [words, of] : cells)
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", of, words);
+  return out;
 }
 
 std::vector<std::string> feature_names(const Offer* offer) {

@@ -76,6 +76,10 @@ class KernelRun {
       const Finding f = not_run(subject_.facts);
       nothing.verdict = verdict_of(f);
       nothing.reason = f.reason;
+      if (subject_.facts.memory == ROPE_CUDA && f.kind == Finding::Kind::skipped)
+        nothing.where = "supports, which needs no device, says of " +
+                        offer_words(subject_, plan_.shapes.only ? std::vector<ModelShape>{}
+                                                                : plan_.shapes.models);
       on_row_(nothing);
       return;
     }

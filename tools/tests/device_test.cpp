@@ -113,6 +113,10 @@ TEST(Device, ReasonsForSkippingAreToldApart) {
     EXPECT_TRUE(contains(on_one_line(skipped.out),
                          "SKIPPED control_device_table (table): everything: " + std::string(words)))
         << skipped.out;
+    for (const char* offer :
+         {"supports, which needs no device, says of half_split f32, interleaved f32: offered, ",
+          ", interleaved f16: refused, only f32 data"})
+      EXPECT_TRUE(contains(on_one_line(skipped.out), offer)) << skipped.out;
     const Result required =
         on_standin(one, std::string(settings) + " ROPEWALK_REQUIRE_GPU=1", driver);
     EXPECT_EQ(required.code, 1) << required.out;

@@ -127,6 +127,10 @@ TEST_F(Installed, PackageBuildsTheExampleAndAProjectInC) {
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, " claims hold")) << r.out;
   EXPECT_EQ(run("list --plugin " + quoted(built / "c_only/c_only.so")).code, 0);
+  EXPECT_TRUE(fs::exists(prefix / "share/doc/ropewalk/kernels/example/example.cu"));
+  if (!fs::exists(built / "example/example_cuda.so")) return;  // no nvcc here
+  const Result cuda = run("list --quiet --plugin " + quoted(built / "example/example_cuda.so"));
+  EXPECT_TRUE(contains(on_one_line(cuda.out), "example_cuda table f32 ")) << cuda.out << cuda.err;
 }
 
 TEST_F(Installed, PkgConfigFindsTheHeaders) {

@@ -21,41 +21,18 @@ using namespace properties;
 using namespace report;
 namespace {
 
-constexpr Pairing pairings[] = {Pairing::half_split, Pairing::interleaved};
-
-// A probe for each pairing and data type. `models`: the shapes that a kernel is asked about if it
-// refuses every basic case.
-std::vector<Probe> probes_of(Subject& subject, const std::vector<ModelShape>& models) {
-  std::vector<Probe> basic, shaped;
-  for (const Pairing pairing : pairings)
-    for (const Dtype dtype : tensor_dtypes) basic.push_back(probe_base(subject, pairing, dtype));
-  if (std::any_of(basic.begin(), basic.end(), [](const Probe& p) { return p.offer; })) return basic;
-  for (const Pairing pairing : pairings)
-    for (const Dtype dtype : tensor_dtypes)
-      shaped.push_back(probe_shapes(subject, pairing, dtype, models));
-  return shaped;
-}
-
-std::string why_refused(const Probe& probe) {
-  const CallResult& last = probe.last_refusal;
-  return last.kind != CallResult::Kind::unsupported
-             ? last.text
-             : fmt::format("{}", fmt::join(probe.reasons, "; "));
-}
-
 // One line: name, angles, data types, what it is.
 void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
   const KernelFacts& k = subject.facts;
   std::string takes, more;
-  if (k.cannot_run.empty()) {
+  if (k.cannot_run.empty() || k.memory == ROPE_CUDA) {  // supports needs no device
     const std::vector<Probe> probes = probes_of(subject, models);
     for (std::size_t i = 0; i < std::size(tensor_dtypes); ++i)
       if (probes[i].offer || probes[i + std::size(tensor_dtypes)].offer)
         takes += (takes.empty() ? "" : " ") + std::string(word_of(tensor_dtypes[i]));
     if (takes.empty()) more = "; UNSUPPORTED: " + why_refused(probes.front());
-  } else {
-    more = "; SKIPPED: " + k.cannot_run;
   }
+  if (!k.cannot_run.empty()) more += "; SKIPPED: " + k.cannot_run;
   if (!k.plugin.empty()) more += "; plugin " + printable(k.plugin);
   fmt::print("  {:<20} {:<9} {:<16} {}{}\n", k.name, word_of(contract_words, k.angle_contract),
              takes, k.summary, more);
@@ -75,13 +52,11 @@ void list_features(Subject& subject, const std::vector<ModelShape>& models) {
   if (k.error_bound > 0) fmt::print("; declared error {:g} u", k.error_bound);
   if (!k.plugin.empty()) fmt::print("; plugin {}", printable(k.plugin));
   fmt::print("\n");
-  if (!k.cannot_run.empty()) {
-    fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);
-    return;
-  }
+  if (!k.cannot_run.empty()) fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);
+  if (!k.cannot_run.empty() && k.memory != ROPE_CUDA) return;
   const std::vector<Probe> probes = probes_of(subject, models);
   std::size_t i = 0;
-  for (const Pairing pairing : pairings)
+  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
     for (const Dtype dtype : tensor_dtypes) {
       const Probe probe = with_features(subject, probes[i++]);
       const std::string cell = fmt::format("{} {}", word_of(pairing), word_of(dtype));

@@ -57,6 +57,7 @@ class Printer {
       // Once a kernel, not once for each pairing and type.
       print_lines(wrapped(fmt::format("{:<5} {} ({}): {}: {}", row.verdict, row.kernel,
                                       row.angle_contract, row.property, row.reason)));
+      if (!row.where.empty()) print_lines(wrapped("      " + row.where));
     }
     flush_output();
   }
