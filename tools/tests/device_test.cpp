@@ -24,6 +24,7 @@ struct DeviceBreach {
 const DeviceBreach device_breaches[] = {
     {"default_stream", "unwritten_outputs", "output elements were never written", true},
     {"streams_not_joined", "agreement", "a pair is too far from the exact rotation", true},
+    {"joined_in_graphs", "agreement", "a pair is too far from the exact rotation", true},
     {"waits", "agreement", "apply answered 2, as it cannot be captured into a graph: CUDA error"},
     {"allocates_on_stream", "agreement", "apply allocates device memory, by work on its stream"},
     {"allocates_at_first_call", "agreement", "as it cannot be captured into a graph: CUDA error"},
@@ -87,6 +88,21 @@ TEST(Device, CorrectKernelsHold) {
     EXPECT_TRUE(contains(r.out, "PASS  control_device_table half_split f32 table (cuda: stand-in)"))
         << r.out;
   }
+}
+
+// On a device with room the value that this mutant does not join is kept in time.
+TEST(Device, ARaceThatNeedsABusyDeviceShowsWhereCallsAreRepeated) {
+  const auto judged = [](const std::string& words) {
+    return on_standin("--dtype f32 --fail-fast " + words, "ROPEWALK_STANDIN=runs_ahead");
+  };
+  const std::string mutant = "--kernel mutant_device_joined_in_graphs_table ";
+  EXPECT_EQ(judged(mutant + "--property norm").code, 0);
+  const Result found = judged(mutant + "--property history");
+  EXPECT_EQ(found.code, 1) << found.out;
+  EXPECT_TRUE(contains(found.out, "call 2 with the same input gave other bits than call 1"))
+      << found.out;
+  const Result held = judged("--kernel control_device_streams_joined_table --property history");
+  EXPECT_EQ(held.code, 0) << held.out;
 }
 
 TEST(Device, ReasonsForSkippingAreToldApart) {
