@@ -17,8 +17,6 @@ class DeviceLoad {
  public:
   explicit DeviceLoad(Device& device) : device_(device), stream_(device.make_stream()) {}
   ~DeviceLoad() { end(); }
-  DeviceLoad(const DeviceLoad&) = delete;
-  DeviceLoad& operator=(const DeviceLoad&) = delete;
 
   /// Comes before free memory is counted, as it takes some. Throws StepFailed.
   void begin() {
