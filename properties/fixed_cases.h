@@ -73,4 +73,13 @@ inline std::vector<harness::Case> at_size(const harness::Offer& offer, Profile) 
   return cases;
 }
 
+/// Of a device's kernel: a case of more blocks than a device holds at once, so that blocks begin
+/// when others end. 512 tokens of 32 heads of 128 dims are a million pairs. Smoke has it for f32.
+inline std::vector<harness::Case> many_blocks(const harness::Offer& offer, Profile profile) {
+  const bool is_due = profile != Profile::smoke || offer.base.dtype == Dtype::f32;
+  if (!offer.on_device || !is_due) return {};
+  return {
+      with(widened(offer.base, offer), offer, {.from = 5, .batch = 1, .tokens = 512, .heads = 32})};
+}
+
 }  // namespace ropewalk::properties

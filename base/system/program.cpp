@@ -61,7 +61,8 @@ std::string end_of(pid_t process, std::chrono::milliseconds limit, const Descrip
       trouble = "wrote more than 8 MB";
     else if (std::chrono::steady_clock::now() > deadline)
       trouble = "took too long and was stopped";
-    if (!trouble.empty()) ::kill(process, SIGKILL);
+    // A program that leads a group takes it along.
+    if (!trouble.empty() && ::kill(-process, SIGKILL) != 0) ::kill(process, SIGKILL);
     ended = ::waitpid(process, &status, trouble.empty() ? WNOHANG : 0);
     if (ended < 0 && errno != EINTR)
       return "could not be waited for: " + std::generic_category().message(errno);

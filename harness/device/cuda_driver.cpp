@@ -47,6 +47,7 @@ std::string find_all(void* library, Driver& d) {
   symbols.find(d.MemsetD8Async, "cuMemsetD8Async");
   symbols.find(d.StreamCreate, "cuStreamCreate");
   symbols.find(d.StreamSynchronize, "cuStreamSynchronize");
+  symbols.find(d.StreamQuery, "cuStreamQuery");
   symbols.find(d.EventCreate, "cuEventCreate");
   symbols.find(d.EventRecord, "cuEventRecord");
   symbols.find(d.EventSynchronize, "cuEventSynchronize");

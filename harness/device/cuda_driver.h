@@ -63,6 +63,7 @@ struct Driver {
                           StreamHandle stream);
   Result (*StreamCreate)(StreamHandle* stream, unsigned flags);
   Result (*StreamSynchronize)(StreamHandle stream);
+  Result (*StreamQuery)(StreamHandle stream);
   Result (*EventCreate)(EventHandle* event, unsigned flags);
   Result (*EventRecord)(EventHandle event, StreamHandle stream);
   Result (*EventSynchronize)(EventHandle event);

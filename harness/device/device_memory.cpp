@@ -50,7 +50,7 @@ bool wants_exact_blocks() {
 }  // namespace
 
 DeviceMemory::DeviceMemory(Control& control, Device& device)
-    : control_(control), device_(device), host_(control), kept_(device) {
+    : control_(control), device_(device), host_(control), kept_(device), load_(device) {
   if (wants_exact_blocks()) zone_bytes_ = 0;
   for (cuda::StreamHandle& stream : streams_) stream = device_.make_stream();
 }
@@ -360,6 +360,13 @@ void DeviceMemory::collect() {
   check_retired();
   for (Block& block : blocks_)
     if (block.is_placed) collect_block(block);
+}
+
+std::string DeviceMemory::kept_by(const std::function<void()>& calls) {
+  load_.begin();
+  std::string kept = kept_.by(calls);
+  load_.end();
+  return kept;
 }
 
 std::string DeviceMemory::kept_by_states() {

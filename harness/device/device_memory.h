@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "harness/device/device.h"
 #include "harness/device/device_block.h"
+#include "harness/device/device_load.h"
 #include "harness/device/kept_memory.h"
 #include "harness/process/call_memory.h"
 #include "harness/process/host_memory.h"
@@ -49,7 +50,7 @@ class DeviceMemory final : public CallMemory {
   std::string why_apply_failed() override;
   std::string why_waits(const std::string& failure) override;
   void collect() override;
-  std::string kept_by(const std::function<void()>& calls) override { return kept_.by(calls); }
+  std::string kept_by(const std::function<void()>& calls) override;
   std::string kept_by_states() override;
   void finish() override;
   void unmap_all() override;
@@ -58,6 +59,7 @@ class DeviceMemory final : public CallMemory {
   void restore(std::byte* at, const Bytes& content) override;
   bool equals(const std::byte* at, const Bytes& content) override;
   void begin_thread() override { device_.make_current(); }
+  void add_load() override { load_.add(); }
   void wait(void* stream) override;
   void wait_for_all(const char* when) override { device_.wait_for_all(when); }
   bool is_lost() const override { return device_.is_lost(); }
@@ -113,6 +115,7 @@ class DeviceMemory final : public CallMemory {
   cuda::StreamHandle streams_[protocol::most_callers] = {};
   cuda::StreamHandle captured_ = nullptr;  ///< the stream whose work is being captured
   KeptMemory kept_;
+  DeviceLoad load_;  ///< beside calls that are repeated
 };
 
 }  // namespace ropewalk::harness

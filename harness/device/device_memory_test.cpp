@@ -131,6 +131,25 @@ TEST_F(DeviceMemoryTest, AWriteIntoAZoneIsFound) {
             "apply wrote outside its buffers: 65535 bytes behind the pages of tensor 0 out");
 }
 
+TEST_F(DeviceMemoryTest, TheLoadTakesABlockWhileCallsAreRepeatedIfThereIsRoom) {
+  DeviceMemory memory(control, *device);
+  const auto taken = [&] {
+    const std::size_t free = device->free_bytes();
+    std::size_t left = 0;
+    const auto calls = [&] {
+      for (int i = 0; i < 1000; ++i) memory.add_load();
+      left = device->free_bytes();
+    };
+    EXPECT_EQ(memory.kept_by(calls), "");
+    EXPECT_EQ(device->free_bytes(), free);
+    return free - left;
+  };
+  EXPECT_EQ(taken(), std::size_t{8} << 20);
+  setenv("ROPEWALK_STANDIN", "memory=1000000", 1);
+  EXPECT_EQ(taken(), 0u);
+  unsetenv("ROPEWALK_STANDIN");
+}
+
 TEST_F(DeviceMemoryTest, ExactBlocksHoldTheirBuffersAndNoMore) {
   setenv("ROPEWALK_DEVICE_MEMORY", "exact", 1);
   call.tensor[0].out.mapped_bytes = page;

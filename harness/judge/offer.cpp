@@ -308,6 +308,7 @@ Probe probed(Questions& questions, std::optional<Offer> offer) {
     offer->each_alone = offer->each_alone && questions.accepts(c);
   }
   offer->thread_safe = (questions.facts().flags & ROPE_THREAD_SAFE) != 0;
+  offer->on_device = questions.facts().memory == ROPE_CUDA;
   offer->any_alignment = (questions.facts().flags & ROPE_NEEDS_ALIGN_64) == 0;
   probe_heads(questions, *offer);
   if (!questions.died()) questions.heard.offer = offer;

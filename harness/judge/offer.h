@@ -34,6 +34,7 @@ struct Offer {
   bool one_model = false;   ///< generated cases keep the angles of `base`, which are a model's
   bool each_alone = false;  ///< each tensor of `base` is supported alone too
   bool thread_safe = false, any_alignment = false;  ///< promises that its flags make
+  bool on_device = false;                           ///< its buffers lie in a device's memory
 };
 
 /// The result of asking.

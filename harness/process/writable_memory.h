@@ -19,6 +19,8 @@ class MemorySpace {
 
   /// Call first on each thread that calls entries.
   virtual void begin_thread() {}
+  /// Call before each of several repeated calls: it keeps a device busy beside them.
+  virtual void add_load() {}
   /// Waits until the work of a stream is done. Throws StepFailed.
   virtual void wait([[maybe_unused]] void* stream) {}
   /// Waits until all work is done. `when` is like "in prepare". Throws StepFailed.

@@ -154,6 +154,7 @@ class RepeatedCalls {
   void repeat(Caller& caller, std::uint64_t wanted, bool alone) {
     for (std::uint64_t call = alone ? 2 : 1; !stop_ && counted_ < wanted && has_time(); ++call) {
       if (alone || call > 1) caller.site.writable.restore(caller.before);  // or it is as it was
+      caller.site.writable.space().add_load();
       const bool met_one = inside_.fetch_add(1) > 0;
       caller.failure = call_once(caller);
       const bool met_later = inside_.fetch_sub(1) > 1;

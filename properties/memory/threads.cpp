@@ -11,6 +11,9 @@
 // have the inputs of one placement, and two those of the other, so a result in the wrong place
 // shows. Their positions differ too, in calls of one row as well.
 //
+// The device of a device's kernel is kept busy beside the calls (harness/device/device_load.h), and
+// two callers make calls of more blocks than it holds at once.
+//
 // Two callers also make the first calls of a process, in fresh workers, as a path may make what it
 // needs when it is first met. In one case each has a state. With one processor they cannot begin
 // together, so these cases are SKIPPED.
@@ -202,6 +205,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   add(narrow, in_fresh_workers, 7, 3);
   if (narrow.dtype == Dtype::f32)
     add(narrow, in_fresh_workers - 1, 7, 3, CallerStates::two_problems);
+  for (const Case& c : many_blocks(offer, profile)) cases.emplace_back(c).callers = 2;
   const std::vector<Case> large = at_size(offer, profile);
   // In smoke every other one, as each takes 0.1 s: a long prompt in place, and many rows backward.
   const std::size_t step = profile == Profile::smoke ? 2 : 1;

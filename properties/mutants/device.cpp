@@ -85,6 +85,21 @@ struct Joined : Unjoined {
 };
 const auto joined = on_device<Joined>("control_device_streams_joined_table");
 
+// The same where a graph is captured, which needs it. Other calls trust in an idle device, which
+// keeps the value in time. Each call uses it up.
+struct JoinedInGraphs : Joined {
+  static int before(const rope_problem& p, const rope_operands& o, DeviceState& s) {
+    int is_captured = 0;
+    if (cuStreamIsCapturing(o.stream, &is_captured) != 0) return ROPE_FAILED;
+    return is_captured != 0 ? Joined::before(p, o, s) : Unjoined::before(p, o, s);
+  }
+  static void body(const Launched& call) {
+    Joined::body(call);
+    *static_cast<float*>(call.kept) = 0;
+  }
+};
+const auto joined_in_graphs = on_device<JoinedInGraphs>("mutant_device_joined_in_graphs_table");
+
 const auto waits = on_device<Before>("mutant_device_waits_table", [](auto& o, DeviceState&) {
   return cuStreamSynchronize(o.stream);
 });

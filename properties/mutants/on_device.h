@@ -12,6 +12,7 @@ extern "C" {  // NOLINTBEGIN: the names are the driver's
 int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);
 int cuStreamCreate(void** stream, unsigned flags);
 int cuStreamSynchronize(void* stream);
+int cuStreamIsCapturing(void* stream, int* is_capturing);
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes);
 int cuMemFree_v2(unsigned long long address);
 int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void* stream);

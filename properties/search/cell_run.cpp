@@ -124,7 +124,7 @@ class CellRun {
     limits.profile = plan_.profile;
     limits.seed = hash_text(plan_.seed, "array");
     limits.until_failure = plan_.until_failure;
-    limits.most_cases = is_shortened() ? third_of_an_array : plan_.array_cases;
+    limits.most_cases = plan_.one_case ? 1 : is_shortened() ? third_of_an_array : plan_.array_cases;
     limits.on_case = [&](std::size_t at) {
       const std::lock_guard lock(mutex_);
       show(fmt::format("{} and {} more, case {}", judged.front()->name, judged.size() - 1, at + 1));
@@ -205,6 +205,8 @@ class CellRun {
       limits.cases /= 2;
     if (is_shortened()) limits.cases = (limits.cases + 2) / 3;
     limits.shrink = plan_.shrink;
+    limits.one_case = plan_.one_case;
+    if (plan_.one_case) limits.cases = 1;
     // The seed depends on the property alone, so every kernel gets the same cases, as far as it
     // offers them.
     limits.seed = hash_text(plan_.seed, property.name);

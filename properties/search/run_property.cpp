@@ -320,16 +320,18 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
     return runner.run;
   }
   for (const Case& c : regressions_of(property, offer)) {
-    if (runner.failing()) break;
+    if (runner.failing() || limits.one_case) break;
     runner.holds(c);
     // a kernel may refuse regression cases, so they are not planned
     if (!runner.refused()) ++runner.run.planned;
   }
   Offer named = offer;
   named.base.property = property.name;
-  const std::vector<Case> fixed =
+  std::vector<Case> fixed =
       property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(named, profile);
-  const std::int64_t drawn = draws == nullptr ? 0 : limits.cases;
+  if (limits.one_case) fixed.resize(std::min<std::size_t>(fixed.size(), runner.run.executed == 0));
+  const bool is_enough = limits.one_case && (runner.run.executed > 0 || !fixed.empty());
+  const std::int64_t drawn = draws == nullptr || is_enough ? 0 : limits.cases;
   if (!runner.failing()) runner.run.planned += std::ssize(fixed) + drawn;
   const bool fixed_hold = !runner.failing() && runner.all_hold(fixed);
   if (drawn > 0 && fixed_hold) run_drawn(runner, property, *draws, limits);

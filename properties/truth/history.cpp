@@ -1,9 +1,10 @@
 // Call history: earlier calls of a kernel change nothing. Two states are alive at once, for
 // problems that differ in one thing or in nothing. Their calls alternate, with both placements'
 // inputs, at old and new addresses. One state is released and prepared again while the other is in
-// use. One call is repeated past the 65,536th. At last each has a state while the other has none.
-// And sequences of calls, of one state and of several, change what a call is given
-// (sequences.h). Calls of drawn and of fixed forms are the first of a process (first_calls.h).
+// use. One call is repeated past the 65,536th, on a device beside other work. At last each has a
+// state while the other has none. And sequences of calls, of one state and of several, change what
+// a call is given (sequences.h). Calls of drawn and of fixed forms are the first of a process
+// (first_calls.h).
 //
 // Bound: the first call with each input at each place is held to the bound of agreement. A later
 // call with the same input, placed alike, must give the same bits as the first. This needs no
@@ -39,6 +40,8 @@ namespace {
 constexpr std::uint32_t repetitions = 65'600;
 // `shift` of the case that makes them. It is one row of one token, as each call takes its time.
 constexpr std::int64_t long_one = -1;
+// `shift` of a case whose calls are repeated and nothing else: on a device each may take long.
+constexpr std::int64_t only_repeated = -2;
 
 std::vector<std::int64_t> twice(std::vector<std::int64_t> positions) {
   const auto count = static_cast<std::ptrdiff_t>(positions.size());
@@ -147,6 +150,16 @@ class Actor {
     return made_.result.kind == CallResult::Kind::ok;
   }
 
+  Finding repeat_alone() {
+    if (!prepare() || !repeat()) return failure();
+    const auto calls = static_cast<std::int64_t>(made_.result.repeated);
+    if (!release()) return failure();
+    Finding f;
+    f.bound_unit = "bits";
+    f.compared = calls;
+    return f;
+  }
+
   bool refused() const { return made_.result.kind == CallResult::Kind::unsupported; }
   Finding failure() const { return failure_of(made_); }
 
@@ -244,6 +257,7 @@ bool fails_alone(Subject& subject, const Case& c) {
 Finding check(Subject& subject, const Case& c) {
   if (!c.calls.empty()) return check_sequence(subject, c);
   if (c.shift <= first_of_process) return check_first_call(subject, c);
+  if (c.shift == only_repeated) return Actor(subject, c, 1).repeat_alone();
   const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
   Case other = listed_positions(c);
   differences[which % std::size(differences)].apply(other);
@@ -303,6 +317,8 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   const std::vector<Case> sequences = sequence_cases(offer);
   cases.insert(cases.end(), sequences.begin(), sequences.end());
   if (profile != Profile::smoke) cases.push_back(large_calls(offer));
+  for (const Case& many : many_blocks(offer, profile))
+    cases.emplace_back(many).shift = only_repeated;
   const std::vector<Case> first_calls = first_call_cases(offer);
   cases.insert(cases.end(), first_calls.begin(), first_calls.end());
   return cases;

@@ -108,6 +108,13 @@ void define(CLI::App& verb, VerifyOptions& o) {
                 "count as failures too");
   verb.add_flag("--fail-fast", o.fail_fast, "end at the first failure")
       ->excludes(verb.get_option("--known-failures"));
+  verb.add_flag("--one-case", o.one_case,
+                "judge one case of each property, for a tool that is slow")
+      ->excludes(verb.get_option("--ledger"), verb.get_option("--write-ledger"));
+  verb.add_flag("--sanitizers", o.sanitizers,
+                "then judge one case of each property below memcheck, racecheck, initcheck and "
+                "synccheck of compute-sanitizer, for kernels of a device; a row for each tool")
+      ->excludes(verb.get_option("--ledger"), verb.get_option("--write-ledger"));
   add_quiet_option(verb, o.quiet, quiet_help);
   add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
 }

@@ -74,6 +74,8 @@ struct VerifyOptions : JudgingOptions, WorkloadChoice {
   bool all = false;          ///< prints every failure as a block
   bool strict = false;       ///< failures of every severity count
   bool fail_fast = false;    ///< ends at the first failure
+  bool one_case = false;     ///< of each property
+  bool sanitizers = false;   ///< those of compute-sanitizer, too
   bool part_of_run = false;  ///< set by the verb run: the workloads hold nothing to their shape
   bool exhaustive = false;   ///< only an exhaustive run uses the fields below
   std::string positions = "0:2147483647";  ///< the range, first:last

@@ -86,14 +86,8 @@ late() {
   step "$title" "$log" "$pattern" timeout $((470 - $(gone))) "$@"
 }
 
-if command -v compute-sanitizer >/dev/null 2>&1 && [ -z "$driver" ]; then
-  late memcheck memcheck 'ERROR SUMMARY' env ROPEWALK_DEVICE_MEMORY=exact compute-sanitizer --tool memcheck --target-processes all \
-    --error-exitcode 9 "$here/ropewalk" verify --no-cuda --plugin "$plugin" --jobs 1 --profile smoke \
-    --kernel "$1" --kernel "$2" --kernel "$3" --property agreement --property sizes --property strides \
-    --property alignment --property placement
-else
-  row memcheck 'not run' 'compute-sanitizer was not found, or there is no device'
-fi
+late sanitizers sanitizers ' [1-4] (of [1-4] )?properties|: sanitizer_' env ROPEWALK_SANITIZER_LIMIT_S=20 "$here/ropewalk" verify --no-cuda \
+  --plugin "$plugin" --kernel "$1" --kernel "$2" --kernel "$3" --profile smoke --one-case --sanitizers
 unset ROPEWALK_CUDA_DRIVER  # mutants uses the stand-in by itself
 late 'device mutants (stand-in)' mutants 'mutants killed' "$here/ropewalk" mutants --profile smoke \
   --kernel 'mutant_device_*' --first-kill

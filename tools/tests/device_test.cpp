@@ -2,6 +2,7 @@
 // called, and why a kernel is SKIPPED where it cannot run.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -24,6 +25,7 @@ struct DeviceBreach {
 const DeviceBreach device_breaches[] = {
     {"default_stream", "unwritten_outputs", "output elements were never written", true},
     {"streams_not_joined", "agreement", "a pair is too far from the exact rotation", true},
+    {"joined_in_graphs", "agreement", "a pair is too far from the exact rotation", true},
     {"waits", "agreement", "apply answered 2, as it cannot be captured into a graph: CUDA error"},
     {"allocates_on_stream", "agreement", "apply allocates device memory, by work on its stream"},
     {"allocates_at_first_call", "agreement", "as it cannot be captured into a graph: CUDA error"},
@@ -89,6 +91,21 @@ TEST(Device, CorrectKernelsHold) {
   }
 }
 
+// On a device with room the value that this mutant does not join is kept in time.
+TEST(Device, ARaceThatNeedsABusyDeviceShowsWhereCallsAreRepeated) {
+  const auto judged = [](const std::string& words) {
+    return on_standin("--dtype f32 --fail-fast " + words, "ROPEWALK_STANDIN=runs_ahead");
+  };
+  const std::string mutant = "--kernel mutant_device_joined_in_graphs_table ";
+  EXPECT_EQ(judged(mutant + "--property norm").code, 0);
+  const Result found = judged(mutant + "--property history");
+  EXPECT_EQ(found.code, 1) << found.out;
+  EXPECT_TRUE(contains(found.out, "call 2 with the same input gave other bits than call 1"))
+      << found.out;
+  const Result held = judged("--kernel control_device_streams_joined_table --property history");
+  EXPECT_EQ(held.code, 0) << held.out;
+}
+
 TEST(Device, ReasonsForSkippingAreToldApart) {
   const struct {
     const char *settings, *driver, *words;
@@ -145,6 +162,56 @@ TEST(Device, ThatVanishesBetweenCallsIsACrash) {
                               "ROPEWALK_STANDIN=vanishes=3000");
   EXPECT_EQ(r.code, 1) << r.out;
   EXPECT_TRUE(contains(r.out, "CUDA error 999 (unknown error)")) << r.out;
+}
+
+// The command with a script in place of compute-sanitizer, on one case of a property.
+Result sanitized(const std::string& script, const std::string& settings = "") {
+  const auto file = scratch() / "compute-sanitizer";
+  std::filesystem::remove(file);
+  if (!script.empty()) spill(file, "#!/bin/sh\n" + script);
+  if (!script.empty()) std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  return on_standin("--kernel 'control_device_t*' --property norm --one-case --sanitizers",
+                    "ROPEWALK_COMPUTE_SANITIZER='" + file.string() + "' " + settings);
+}
+
+TEST(Sanitizers, PassOrFailByWhatTheToolReports) {
+  const Result r = sanitized(
+      "tool=$2\nwhile [ \"${1##*/}\" != ropewalk ]; do shift; done\n"
+      "echo '========= COMPUTE-SANITIZER'\n\"$@\" || exit\n"
+      "[ $tool = racecheck ] || { echo '========= ERROR SUMMARY: 0 errors'; exit; }\n"
+      "echo '========= Error: Race reported between Write access and Read access'\n"
+      "echo '=========     at turn+0x70'\n"
+      "echo '========= RACECHECK SUMMARY: 3 hazards displayed (3 errors, 0 warnings)'\nexit 9\n");
+  EXPECT_EQ(r.code, 1) << r.out;
+  for (const char* words :
+       {"FAIL  control_device_table table (cuda: stand-in)   1 of 4 properties fail\n",
+        "because    Error: Race reported between Write access and Read access\n",
+        "where      RACECHECK SUMMARY: 3 hazards displayed (3 errors, 0 warnings)\n",
+        "replay     'env' 'ROPEWALK_DEVICE_MEMORY=exact' '/",
+        "compute-sanitizer' '--tool' 'racecheck' '--target-processes' 'all' ",
+        "cases: planned 10, executed 10, compared 10;"})
+    EXPECT_TRUE(contains(r.out, words)) << words << r.out;
+}
+
+TEST(Sanitizers, AToolThatDidNotRunToItsEndIsSkippedInWords) {
+  const auto told = [](const Result& r, int code, const std::string& words) {
+    EXPECT_EQ(r.code, code) << r.out;
+    const std::string row = "SKIPPED control_device_table (table): sanitizer_memcheck: " + words;
+    EXPECT_TRUE(contains(on_one_line(r.out), row)) << row << "\n" << r.out;
+  };
+  told(sanitized(""), 0, "compute-sanitizer was not found");
+  told(sanitized("sleep 60\n", "ROPEWALK_SANITIZER_LIMIT_S=1"), 0, "was cut off after 1 s");
+  told(sanitized("echo '========= Error: no device is supported'\nexit 1\n"), 0,
+       "compute-sanitizer failed with exit code 1; it said: Error: no device is supported");
+  told(sanitized("exit 0\n"), 0, "compute-sanitizer gave no summary");
+  told(sanitized("echo '========= ERROR SUMMARY: 0 errors'\n"), 0, "no case ran");
+  told(sanitized("", "ROPEWALK_STANDIN=no_device"), 3, "the CUDA driver finds no device");
+}
+
+TEST(Sanitizers, KernelsOfTheHostHaveNone) {
+  const Result r = ropewalk("verify --no-cuda --kernel plain --property norm --sanitizers");
+  EXPECT_EQ(r.code, 2) << r.out;
+  EXPECT_TRUE(contains(r.err, "--sanitizers: no kernel of a device was chosen")) << r.err;
 }
 
 }  // namespace

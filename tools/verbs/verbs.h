@@ -43,6 +43,13 @@ void write_curves(const std::string& folder);
 int verify_and_print(const VerifyOptions& options,
                      const std::function<void(const report::VerdictRow&)>& on_row);
 
+/// Verifies each kernel of a device among these rows once more below each tool of
+/// compute-sanitizer, with one case of each property. Each makes a row, which is SKIPPED if the
+/// tool did not run to its end. Throws UsageError if there is no such kernel.
+void run_sanitizers(const VerifyOptions& options, const std::vector<report::VerdictRow>& verified,
+                    const std::function<void(report::VerdictRow)>& on_row,
+                    const std::function<void(const std::string&)>& on_progress);
+
 /// The verb merge: the certificate rows of a file. Throws BadMerge if it has none, or a failure.
 std::vector<report::CertificatePart> parts_of(const report::Results& results,
                                               const std::string& file);

@@ -214,6 +214,7 @@ int verify_and_print(const VerifyOptions& options,
   std::vector<VerdictRow> rows;
   VerifyPlan plan = verify_plan(options);
   plan.until_failure = options.fail_fast;
+  plan.one_case = options.one_case;
   if (options.chooses() && !options.part_of_run) hold_to_shape(options, plan);
   if (!options.dtype.empty() && !options.part_of_run)
     plan.dtypes = {bench::dtype_of(options.dtype)};
@@ -230,8 +231,9 @@ int verify_and_print(const VerifyOptions& options,
       throw Enough();
   };
   try {
-    verify_with_judges(worker_options(options), plan, options.jobs, take,
-                       [&](const std::string& what) { progress.show(what); });
+    const auto show = [&](const std::string& what) { progress.show(what); };
+    verify_with_judges(worker_options(options), plan, options.jobs, take, show);
+    if (options.sanitizers) run_sanitizers(options, std::vector(rows), take, show);
   } catch (const Enough&) {
   } catch (...) {
     progress.clear();
@@ -252,7 +254,8 @@ int verify_and_print(const VerifyOptions& options,
 int run(const VerifyOptions& options) {
   if (!options.provided.empty()) {
     if (options.provided.size() > 1 || !options.kernels.empty() || options.chooses() ||
-        !options.ledger.empty() || !options.write_ledger.empty() || options.fail_fast)
+        !options.ledger.empty() || !options.write_ledger.empty() || options.fail_fast ||
+        options.sanitizers)
       throw UsageError(options.provided.front() +
                        " cannot be combined with other targets, shapes, a ledger or --fail-fast");
     const std::string& target = options.provided.front();

@@ -149,13 +149,14 @@ StandInAnswer put(Stream* on, Work work) {
   return success;
 }
 
-StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
+StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream, const Moment* until) {
   StandIn& m = stand_in();
   m.ended.wait(held, [&] { return !stream.is_running; });
   if (stream.work.empty()) return m.sticky;
   stream.is_running = true;
   bool began = false;
-  while (!stream.work.empty() && m.sticky == success) {
+  const auto goes_on = [&] { return until == nullptr || !until->is_reached; };
+  while (!stream.work.empty() && m.sticky == success && goes_on()) {
     const Work work = std::move(stream.work.front());
     stream.work.pop_front();
     if (work.graph != nullptr) {
@@ -163,7 +164,7 @@ StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
       continue;
     }
     if (work.awaited != nullptr) {
-      if (!work.awaited->is_reached) drain(held, *work.other);
+      if (!work.awaited->is_reached) drain(held, *work.other, work.awaited.get());
       continue;
     }
     if (work.reached != nullptr) {
@@ -185,6 +186,18 @@ StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
   stream.is_running = false;
   m.ended.notify_all();
   return m.sticky;
+}
+
+void run_ahead(std::unique_lock<std::mutex>& held, const Stream& awaited) {
+  constexpr std::size_t much = std::size_t{1} << 20;
+  if (setting("runs_ahead") == nullptr) return;
+  auto& streams = stand_in().streams;
+  const auto is_long = [](const Work& work) { return work.bytes >= much; };
+  const bool is_busy = std::ranges::any_of(
+      streams, [&](const Stream& s) { return std::ranges::any_of(s.work, is_long); });
+  if (is_busy) return;
+  for (Stream& stream : streams)
+    if (&stream != &awaited) drain(held, stream);
 }
 
 bool spoils_a_capture() {

@@ -7,13 +7,15 @@
 // - Device memory is host memory between forbidden pages. It can be touched only while work of a
 //   stream runs, so an entry that reads it is a fault.
 // - A stream runs nothing before somebody waits for it, so work that was forgotten stays undone.
+//   With the word runs_ahead a wait runs the work of the other streams first, as a device with room
+//   does. A device on which a fill or a write of a MiB lies is busy, and has no room.
 // - A fault in the work of a stream is the error of an illegal address, which stays.
 // - An event has the time of the host's clock at which its stream reached it.
 //
 // ROPEWALK_STANDIN in the environment is a list of words, separated by commas: no_device,
 // old_driver, dies_in_init, exits_in_init, vanishes=N (after N waits), memory=BYTES, capability=75,
 // l2=BYTES, multiprocessors=N, no_graphs (no capture begins), cannot_capture (a capture is spoiled
-// by all that is put on its stream), captures_no_functions (by what kernels put there).
+// by all that is put on its stream), captures_no_functions (by what kernels put there), runs_ahead.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -142,8 +144,11 @@ StandInAnswer put(Stream* on, Work work);
 /// The same for a copy. Refuses an address that no block has.
 StandInAnswer put_copy(Stream* stream, Address device, std::size_t bytes,
                        std::function<void(std::byte*)> copy);
-/// Runs what lies on a stream. `held` is given up while work runs.
-StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream);
+/// Runs what lies on a stream, or until an event is reached. `held` is given up while work runs.
+StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream,
+                    const Moment* until = nullptr);
+/// With the word runs_ahead, runs what lies on all other streams, unless the device is busy.
+void run_ahead(std::unique_lock<std::mutex>& held, const Stream& awaited);
 /// What must not be called while a stream is captured spoils the capture. True if there is one.
 bool spoils_a_capture();
 /// Why nobody can wait now.

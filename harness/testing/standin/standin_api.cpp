@@ -176,7 +176,18 @@ StandInAnswer cuStreamCreate(Stream** stream, unsigned) {
 StandInAnswer cuStreamSynchronize(Stream* stream) {
   std::unique_lock held(stand_in().lock);
   if (const StandInAnswer refused = begin_wait(); refused != success) return refused;
+  run_ahead(held, stream_of(stream));
   return drain(held, stream_of(stream));
+}
+StandInAnswer cuStreamQuery(Stream* stream) {
+  const std::lock_guard held(stand_in().lock);
+  if (stand_in().sticky != success) return stand_in().sticky;
+  return stream_of(stream).work.empty() ? success : not_ready;
+}
+StandInAnswer cuStreamIsCapturing(Stream* stream, int* is_capturing) {
+  const std::lock_guard held(stand_in().lock);
+  *is_capturing = stream_of(stream).capture != nullptr ? 1 : 0;
+  return success;
 }
 StandInAnswer cuStreamBeginCapture_v2(Stream* stream, int) {
   const std::lock_guard held(stand_in().lock);
