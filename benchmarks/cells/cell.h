@@ -88,7 +88,6 @@ class Cell {
   virtual const rope_kernel* kernel() const { return nullptr; }
 
   report::TimingRow row;  ///< everything but outcome and samples
-  std::string note;       ///< a remark for people, shown beside the numbers
   std::optional<Refusal> refusal;
   bool is_fatal = false;  ///< nothing can be timed in this process after this refusal
 

@@ -77,12 +77,6 @@ class DeviceCell : public Cell {
   virtual void put(std::int64_t i) = 0;
   virtual bool as_graph() const { return true; }
   virtual void make_rows_ready() {}
-  /// Why no graph can be made of a call; empty: it can.
-  std::string why_no_graph() {
-    const auto failed = failure_of([&] { recorded(1); });
-    if (failed && is_lost()) throw StepFailed{*failed};
-    return failed ? failed->text : "";
-  }
 
   Device& device() const { return lazy_.module().device(); }
   std::int64_t sets() const { return sets_; }
@@ -90,6 +84,11 @@ class DeviceCell : public Cell {
     if (as_graph()) return clock().replay(graph_of(calls), times);
     return clock().time([&] {
       for (std::int64_t i = 0; i < calls * times; ++i) put(i);
+    });
+  }
+  CapturedGraph recorded(std::int64_t calls) {
+    return clock().record([&] {
+      for (std::int64_t i = 0; i < calls; ++i) put(i);
     });
   }
   bool is_lost() const override { return device().is_lost(); }
@@ -124,11 +123,6 @@ class DeviceCell : public Cell {
     graphs_.push_back({calls, recorded(calls)});
     hold_nodes(calls, graphs_.back().graph);
     return graphs_.back().graph;
-  }
-  CapturedGraph recorded(std::int64_t calls) {
-    return clock().record([&] {
-      for (std::int64_t i = 0; i < calls; ++i) put(i);
-    });
   }
   /// Each call must put as many nodes into a graph as the first one of its kind, forward or back: a
   /// call that does nothing may leave what is right.
@@ -234,11 +228,11 @@ class DeviceKernelCell final : public DeviceCell {
     for (std::int64_t i = 0; i < (plan_.alternates ? 2 : 1) * sets(); ++i) put(i);
     device().wait_for_all("in apply");
     states_.gather_rows();
-    const std::string why = why_no_graph();
-    is_captured_ = why.empty();
-    if (is_captured_) return;
-    note = "timed by events around its calls, not as a graph: " + why;
-    row.summary += "; " + note;
+    const auto failed = failure_of([&] { recorded(1); });
+    if (failed && is_lost()) throw StepFailed{*failed};
+    is_captured_ = !failed;
+    if (failed)
+      row.summary += "; timed by events around its calls, not as a graph: " + failed->text;
   }
 
   void prepare() override {
@@ -355,55 +349,46 @@ class DeviceCeilingCell final : public DeviceCell {
   DeviceLoop loop_{};
 };
 
+// `floor` and `floor_copy` are functions of the device. With a kernel it is `floor_python`.
 class DeviceFloorCell final : public DeviceCell {
  public:
-  DeviceFloorCell(const Workload& workload, LazyDeviceSets& lazy, bool copies)
+  DeviceFloorCell(const Workload& workload, LazyDeviceSets& lazy, bool copies,
+                  const rope_kernel* empty)
       : DeviceCell(workload, lazy), copies_(copies) {
-    row.kernel = copies ? "floor_copy" : "floor";
-    row.summary = copies ? "reads a position, its row of the table and x, and writes x back"
-                         : "an empty function, one in each node of the graph";
+    if (empty != nullptr) states_.emplace(*empty, KernelPlan{}, workload);
+    row.kernel = copies ? "floor_copy" : states_ ? "floor_python" : "floor";
+    row.summary = copies    ? "reads a position, its row of the table and x, and writes x back"
+                  : states_ ? "an empty function in Python, timed by events around its calls"
+                            : "an empty function, one in each node of the graph";
     row.role = Role::floor;
     row.bytes = copies ? known_row(workload, true).bytes : 0;
   }
+  void release() override {
+    if (states_) states_->release();
+  }
 
  private:
+  bool as_graph() const override { return !states_; }
+  void prepare() override {
+    const auto no_workspace = [](std::int64_t) {};
+    if (states_) states_->begin(lazy_.here().inv_freq(false), no_workspace, row);
+  }
   void put(std::int64_t i) override {
-    copies_ ? lazy_.here().put_floor_copy(i % sets()) : lazy_.module().launch("floor", 1, {});
+    const std::int64_t set = i % sets();
+    if (copies_)
+      lazy_.here().put_floor_copy(set);
+    else if (states_)
+      hold_answer(Entry::apply, states_->apply(0, lazy_.here().operands(false, set)));
+    else
+      lazy_.module().launch("floor", 1, {});
   }
 
   bool copies_;
-};
-
-// An empty function in Python, by the way that the calls of such kernels take.
-class PythonFloorCell final : public DeviceCell {
- public:
-  PythonFloorCell(const rope_kernel& empty, const Workload& workload, LazyDeviceSets& lazy)
-      : DeviceCell(workload, lazy), states_(empty, KernelPlan{}, workload) {
-    row.kernel = "floor_python";
-    row.summary = "an empty function in Python, timed by events around its calls";
-    row.role = Role::floor;
-  }
-  void release() override { states_.release(); }
-
- private:
-  bool as_graph() const override { return false; }
-  void prepare() override {
-    states_.begin(
-        lazy_.here().inv_freq(false), [](std::int64_t) {}, row);
-    operands_ = lazy_.here().operands(false, 0);
-  }
-  void put(std::int64_t) override { hold_answer(Entry::apply, states_.apply(0, operands_)); }
-
-  KernelStates states_;
-  rope_operands operands_{};
+  std::optional<KernelStates> states_;
 };
 
 }  // namespace
 
-std::unique_ptr<Cell> make_python_floor(const rope_kernel& empty, const Workload& workload,
-                                        LazyDeviceSets& sets) {
-  return std::make_unique<PythonFloorCell>(empty, workload, sets);
-}
 std::unique_ptr<Cell> make_device_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyDeviceSets& sets) {
   return std::make_unique<DeviceKernelCell>(kernel, plan, workload, sets);
@@ -412,9 +397,9 @@ std::unique_ptr<Cell> make_device_ceiling(const Workload& workload, LazyDeviceSe
                                           std::string& variant) {
   return std::make_unique<DeviceCeilingCell>(workload, sets, variant);
 }
-std::unique_ptr<Cell> make_device_floor(const Workload& workload, LazyDeviceSets& sets,
-                                        bool copies) {
-  return std::make_unique<DeviceFloorCell>(workload, sets, copies);
+std::unique_ptr<Cell> make_device_floor(const Workload& workload, LazyDeviceSets& sets, bool copies,
+                                        const rope_kernel* empty) {
+  return std::make_unique<DeviceFloorCell>(workload, sets, copies, empty);
 }
 
 }  // namespace ropewalk::bench

@@ -36,11 +36,8 @@ std::unique_ptr<Cell> make_device_cell(const rope_kernel& kernel, KernelPlan pla
 /// The ceiling, with this variant; empty: the best of a short trial, which `variant` is set to.
 std::unique_ptr<Cell> make_device_ceiling(const Workload& workload, LazyDeviceSets& sets,
                                           std::string& variant);
-/// `floor_python`: calls of this kernel, which does nothing.
-std::unique_ptr<Cell> make_python_floor(const rope_kernel& empty, const Workload& workload,
-                                        LazyDeviceSets& sets);
-/// `floor` or `floor_copy`.
-std::unique_ptr<Cell> make_device_floor(const Workload& workload, LazyDeviceSets& sets,
-                                        bool copies);
+/// `floor`, `floor_copy`, or with a kernel, which does nothing, `floor_python`.
+std::unique_ptr<Cell> make_device_floor(const Workload& workload, LazyDeviceSets& sets, bool copies,
+                                        const rope_kernel* empty = nullptr);
 
 }  // namespace ropewalk::bench

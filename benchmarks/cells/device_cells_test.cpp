@@ -76,9 +76,9 @@ TEST(DeviceCells, RightKernelsHoldAfterAnyNumberOfCalls) {
       // The stand-in reaches no event before a wait, so its host's clock also sees calls that put
       // their work one by one.
       EXPECT_TRUE(!as_graph || cell->end_rounds()) << cell->refusal->reason;
-      EXPECT_EQ(cell->note, as_graph ? ""
-                                     : "timed by events around its calls, not as a graph: apply "
-                                       "answered 2");
+      EXPECT_EQ(cell->row.summary, as_graph ? ""
+                                            : "; timed by events around its calls, not as a graph: "
+                                              "apply answered 2");
       EXPECT_NO_THROW(cell->release());
     }
 }

@@ -87,7 +87,7 @@ void KernelStates::gather_rows() const {
   if ((kernel_.flags & ROPE_INTERPRETED) == 0 || script_host == nullptr) return;
   for (const Call& call : calls_)
     if (call.state.address() != nullptr)
-      hold_answer(Entry::apply, script_host->rows(call.state.address(), 1));
+      hold_answer(Entry::apply, script_host->rows(call.state.address()));
 }
 
 void KernelStates::hold(Entry which) const {

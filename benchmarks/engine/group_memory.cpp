@@ -64,7 +64,7 @@ std::vector<std::unique_ptr<Cell>> DeviceGroupMemory::floor_cells() {
   if (has_floor_copy(workload_)) cells.push_back(make_device_floor(workload_, sets_, true));
   const auto* const python = harness::script_host;
   if (const rope_kernel* empty = python != nullptr && has_interpreted_ ? python->floor() : nullptr)
-    cells.push_back(make_python_floor(*empty, workload_, sets_));
+    cells.push_back(make_device_floor(workload_, sets_, false, empty));
   return cells;
 }
 

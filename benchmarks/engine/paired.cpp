@@ -172,7 +172,6 @@ class Group {
     TimingRow& row = e.cell().row;
     row.kernel = c.name;
     row.summary = c.summary;
-    if (!e.cell().note.empty()) row.summary += "; " + e.cell().note;
     row.role = role;
     if (role == Role::null_twin) row.kernel += twin_suffix;
     contestants.push_back(std::move(e));

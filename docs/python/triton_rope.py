@@ -1,5 +1,7 @@
 import os
-os.environ["TRITON_INTERPRET"] = "1"  # before triton is imported
+HAS_GPU = os.path.exists("/dev/nvidiactl")
+if not HAS_GPU:
+    os.environ["TRITON_INTERPRET"] = "1"  # before triton is imported
 import triton
 import triton.language as tl
 import ropewalk
@@ -19,8 +21,9 @@ def rotate(x, out, cos, sin, T, H, rows, xb, xt, xh, ob, ot, oh, ROWS: tl.conste
     tl.store(out + N, v * c + u * s, here)
 
 
-@ropewalk.kernel(pairing="half_split", arrays="torch", dtypes=("f64", "f32", "f16"),
-                 interpreter=True, thread_safe=False)
+@ropewalk.kernel(pairing="half_split", arrays="torch", device="cuda" if HAS_GPU else None,
+                 dtypes=("f64", "f32", "f16", *(["bf16"] if HAS_GPU else [])),
+                 interpreter=not HAS_GPU, thread_safe=HAS_GPU)
 def triton_rope(x, cos, sin, out):
     B, T, H, n = *x.shape[:3], cos.shape[-1]
     rotate[(triton.cdiv(B * T * H, 256),)](

@@ -241,16 +241,19 @@ cuda::Result DeviceMemory::end_capture() {
   return CapturedGraph(device_.driver(), std::exchange(captured_, nullptr)).ended();
 }
 
-// The driver refuses a wait while a stream is captured by an error of its own, and what uses the
-// default stream by another one.
-std::string DeviceMemory::why_waits(const std::string& failure) {
-  const char* refused = nullptr;
-  device_.driver().GetErrorString(cuda::capture_unsupported, &refused);
-  if (captured_ == nullptr || refused == nullptr || failure.find(refused) == std::string::npos)
-    return {};
+// A framework tells of a failure in the driver's words for it.
+bool DeviceMemory::waits(const std::string& failure) {
+  const auto is = [&](cuda::Result error) {
+    const char* text = nullptr;
+    return device_.driver().GetErrorString(error, &text) == cuda::success && text != nullptr &&
+           failure.find(text) != std::string::npos;
+  };
+  if (captured_ == nullptr ||
+      std::none_of(std::begin(cuda::refused_in_capture), std::end(cuda::refused_in_capture), is))
+    return false;
   end_capture();
   write_all_given();
-  return refused;
+  return true;
 }
 
 std::string DeviceMemory::why_apply_failed() {

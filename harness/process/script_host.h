@@ -18,9 +18,9 @@ extern "C" struct ropewalk_script_host {
   /// The first call of a state with these operands: makes the arrays over their memory.
   std::int32_t (*apply)(const rope_problem* p, const rope_operands* o, std::int64_t state_number);
   const void* none;  ///< the object None
-  /// Of a state on a device: gathers the rows of all its calls, on their streams. Until `on` is 0,
-  /// its calls gather none.
-  std::int32_t (*rows)(const void* state, std::int32_t on);
+  /// Of a state on a device: gathers the rows of all its calls, on their streams. From now on its
+  /// calls gather none.
+  std::int32_t (*rows)(const void* state);
   /// Adds what the pools of libraries on a device gave out, and took of the device, since the last
   /// question.
   void (*took)(std::uint64_t* calls, std::int64_t* bytes);

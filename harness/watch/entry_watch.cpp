@@ -83,30 +83,24 @@ void EntryWatch::end(Entry which, bool is_one_call) {
   if (process_.is_copy()) _exit(0);  // a child process must not run the parent's code
   const std::string name = entry_name(which) + std::string(" ");
   Deeds done, left;
+  std::uint64_t calls = 0;
+  std::int64_t bytes = 0;
   if (which == Entry::apply && !has_driver_) {
     const std::string allocated = end_heap_watch();  // first, since the code below allocates
-    const auto heap_calls_made = heap_calls();
+    calls = heap_calls();
     const Deeds ran = process_.end_alone();
     // Those of other plugins may have called the allocator.
     if (!process_.others_ran()) done.add(ROPE_ALLOCATES, allocated.empty() ? "" : name + allocated);
     done.add_all(name, ran);
-    if (is_one_call) {
-      ++conduct_.applies;
-      conduct_.heap_calls += heap_calls_made;
-      conduct_.mapped_bytes += process_.mapped_bytes();
-    }
+    bytes = process_.mapped_bytes();
+  }
+  if (has_driver_ && script_host != nullptr) script_host->took(&calls, &bytes);
+  if (which == Entry::apply && is_one_call) {
+    ++conduct_.applies;
+    conduct_.heap_calls += calls;
+    conduct_.mapped_bytes += bytes;
   }
   std::string broken = heap_damage();
-  if (which == Entry::apply && has_driver_ && script_host != nullptr) {
-    std::uint64_t calls = 0;
-    std::int64_t bytes = 0;
-    script_host->took(&calls, &bytes);
-    if (is_one_call) {
-      ++conduct_.applies;
-      conduct_.heap_calls += calls;
-      conduct_.mapped_bytes += bytes;
-    }
-  }
   if (may_print(which))
     output_.accept();
   else if (const std::string printed = output_.written(); !printed.empty())

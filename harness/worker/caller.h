@@ -197,11 +197,11 @@ class Caller {
 
   // One of a state's two usual calls is made as a graph, if the memory has such. It is the first in
   // every other shape, once the kernel has made a plain call in this process: a kernel's code may
-  // be loaded at the first one.
-  bool makes_graph(const protocol::CallDescriptor& call) {
+  // be loaded at the first one. What a framework makes in a state's first call, it makes plainly.
+  bool makes_graph(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
     const bool is_first = call.workspace_at_end != 0;
-    const bool takes_first =
-        has_applied_ && (call.problem.tokens + call.problem.rotary_dim / 2) % 2 != 0;
+    const bool takes_first = has_applied_ && (kernel.flags & ROPE_INTERPRETED) == 0 &&
+                             (call.problem.tokens + call.problem.rotary_dim / 2) % 2 != 0;
     has_applied_ = true;
     return is_first == takes_first;
   }
@@ -211,18 +211,27 @@ class Caller {
     const rope_problem given_problem = p;
     const rope_operands given_operands = o;
     set_phase(control_, protocol::Phase::apply);
-    const auto made = [&](bool as_graph) {
+    std::int32_t answer = ROPE_OK;
+    std::string why;
+    const auto make = [&](bool as_graph) {
       memory_.begin_apply(o, as_graph);
-      return watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state.address());
-    };
-    std::int32_t answer = made(makes_graph(call) && !waits_);
-    std::string why = answer == ROPE_OK ? "" : why_failed();
-    // An interpreted kernel may wait for its device. Then all its calls are plain.
-    if (answer != ROPE_OK && !memory_.why_waits(why).empty()) {
-      waits_ = true;
-      watch_.note_waits();
-      answer = made(false);
+      answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state.address());
       why = answer == ROPE_OK ? "" : why_failed();
+    };
+    make(makes_graph(kernel, call) && !waits_);
+    // A framework may load code in a call, and the next one can be captured. If it waits for its
+    // device, none can.
+    if (answer != ROPE_OK && memory_.waits(why)) {
+      make(false);
+      if (answer == ROPE_OK) {
+        memory_.wait(o.stream);
+        make(true);
+      }
+      if (answer != ROPE_OK && memory_.waits(why)) {
+        waits_ = true;
+        watch_.note_waits();
+        make(false);
+      }
     }
     if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
@@ -290,7 +299,9 @@ class Caller {
     *live_ = {};
     const bool last_of_all = std::none_of(std::begin(states_), std::end(states_),
                                           [](const Prepared& s) { return s.kernel != nullptr; });
-    const std::string kept = last_of_all ? memory_.kept_by_states() : "";
+    // A framework's pool only grows.
+    const bool counts = last_of_all && (kernel.flags & ROPE_INTERPRETED) == 0;
+    const std::string kept = counts ? memory_.kept_by_states() : "";
     if (!kept.empty()) throw StepFailed{protocol::Status::failed, kept, true};
   }
 

@@ -276,8 +276,10 @@ class CellRun {
                                 per_call(side_effects_.heap_calls),
                                 per_call(side_effects_.mapped_bytes) / 1024);
       if (side_effects_.waits)
-        row.where += (row.where.empty() ? "" : "; ") +
-                     std::string("a call waits for the device, so no graph can be made of it");
+        row.where +=
+            (row.where.empty() ? "" : "; ") +
+            std::string(
+                "a call waits for the device or takes memory of it, so no graph can be made");
       return;
     }
     const Property& property = property_named(row.property);

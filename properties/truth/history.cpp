@@ -40,8 +40,6 @@ namespace {
 constexpr std::uint32_t repetitions = 65'600;
 // `shift` of the case that makes them. It is one row of one token, as each call takes its time.
 constexpr std::int64_t long_one = -1;
-// `shift` of a case whose calls are repeated and nothing else: on a device each may take long.
-constexpr std::int64_t only_repeated = -2;
 
 std::vector<std::int64_t> twice(std::vector<std::int64_t> positions) {
   const auto count = static_cast<std::ptrdiff_t>(positions.size());
@@ -150,16 +148,6 @@ class Actor {
     return made_.result.kind == CallResult::Kind::ok;
   }
 
-  Finding repeat_alone() {
-    if (!prepare() || !repeat()) return failure();
-    const auto calls = static_cast<std::int64_t>(made_.result.repeated);
-    if (!release()) return failure();
-    Finding f;
-    f.bound_unit = "bits";
-    f.compared = calls;
-    return f;
-  }
-
   bool refused() const { return made_.result.kind == CallResult::Kind::unsupported; }
   Finding failure() const { return failure_of(made_); }
 
@@ -257,7 +245,6 @@ bool fails_alone(Subject& subject, const Case& c) {
 Finding check(Subject& subject, const Case& c) {
   if (!c.calls.empty()) return check_sequence(subject, c);
   if (c.shift <= first_of_process) return check_first_call(subject, c);
-  if (c.shift == only_repeated) return Actor(subject, c, 1).repeat_alone();
   const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
   Case other = listed_positions(c);
   differences[which % std::size(differences)].apply(other);
@@ -317,8 +304,6 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   const std::vector<Case> sequences = sequence_cases(offer);
   cases.insert(cases.end(), sequences.begin(), sequences.end());
   if (profile != Profile::smoke) cases.push_back(large_calls(offer));
-  for (const Case& many : many_blocks(offer, profile))
-    cases.emplace_back(many).shift = only_repeated;
   const std::vector<Case> first_calls = first_call_cases(offer);
   cases.insert(cases.end(), first_calls.begin(), first_calls.end());
   return cases;

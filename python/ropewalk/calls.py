@@ -24,7 +24,8 @@ class State:
         self.transpose = p.operation == c.TRANSPOSE
         self.scale = p.attention_scale or 1.0
         inv_freq = over(p.inv_freq_address, "f64", (p.rotary_dim // 2,), (1,))
-        self.inv_freq = library.wrap(library.constant(inv_freq))
+        is_raw = kernel.arrays == "raw"
+        self.inv_freq = inv_freq.copy() if is_raw else library.wrap(library.constant(inv_freq))
         self.user = kernel.prepare(self) if kernel.prepare else None
         self.bound, self.has_rows = {}, False  # on a device: what gathers the rows of each call
 
@@ -116,7 +117,9 @@ def _run_group(state, group, values, b):
     """The function with the tensors of a group, and what copies them there and back."""
     kernel, library, before, after, outs = state.kernel, state.library, [], [], []
     for name, places in zip(kernel.takes, group):
-        if kernel.is_flat:
+        if kernel.is_flat and len(places) == 1 and (flat := _as_it_lies(kernel, *places[0][:2], b)):
+            x, y = flat
+        elif kernel.is_flat:
             sizes = [a.shape[2] * a.shape[3] for a, _, _ in places]
             x = library.empty((places[0][0].shape[1], sum(sizes)), places[0][0].dtype)
             y = x if kernel.returns == "in_place" else library.empty(x.shape, x.dtype)
@@ -135,6 +138,17 @@ def _run_group(state, group, values, b):
         outs.append(library.wrap(y, state.dtype))
         values[f"{name}_out" if len(kernel.takes) == 2 else "out"] = outs[-1]
     return [*before, _run(state, values, outs), *after]
+
+
+def _as_it_lies(kernel, a, to, b):
+    """Input and output of a batch row as [tokens, heads * head_dim], if a function can take them as
+    they lie; else None."""
+    x, y = a[b], to[b]
+    if kernel.returns == "in_place" and x.ctypes.data != y.ctypes.data:
+        return None
+    if not (x.flags.c_contiguous and y.flags.c_contiguous):
+        return None
+    return x.reshape(len(x), -1), y.reshape(len(y), -1)
 
 
 def _laid_out(array, layout, b):
@@ -293,3 +307,5 @@ def warm_up(state):
         gather, runs = bind(state, o)
         for step in (*state.library.before, *gather, *runs):
             step()
+    if state.kernel.device:
+        state.library.finish()

@@ -54,7 +54,8 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
     half_split, head_dim, rotary_dim, q_heads, k_heads   a bool, and sizes
 
     device      "cuda": the arrays lie on the device and are of "torch" or "cupy"; those of "raw" have
-                DLPack and __cuda_array_interface__, for raw=True. Work goes to the current stream
+                DLPack and __cuda_array_interface__, for raw=True. Work goes to the library's current
+                stream, or for "raw" to the one at call.stream
     layout      x is [batch, tokens, heads, rotary_dim] for BTHD; TBHD: Megatron's SBHD; 1THD, THD
                 and TD, [tokens, heads * head_dim] and contiguous: one call a batch row
     names       parameters of other names: names={"xq": "q", "freqs_cis": "table"}
@@ -157,22 +158,16 @@ class Kernel:
         )
 
     def _check_device(self):
-        if self.device is None:
-            _require(
-                self.arrays not in ("cupy", "raw"), f'arrays="{self.arrays}" needs device="cuda"'
-            )
-            return
-        _require(
-            self.arrays != "jax",
-            'arrays="jax" cannot have device="cuda": it takes no stream and writes nothing in place',
-        )
-        _require(
-            self.arrays != "numpy", 'device="cuda" needs arrays="torch", "cupy" or "raw"'
-        )
-        _require(self.arrays != "raw" or self.raw, 'arrays="raw" needs raw=True')
-        _require(
-            not self.interpreter, "interpreter=True runs on the host, so it cannot have a device"
-        )
+        arrays, there = self.arrays, self.device is not None
+        for holds, text in (
+            (there or arrays not in ("cupy", "raw"), f'arrays="{arrays}" needs device="cuda"'),
+            (not there or arrays != "numpy", 'device="cuda" needs arrays="torch", "cupy" or "raw"'),
+            (not there or arrays != "jax", 'arrays="jax" cannot have device="cuda": it takes no '
+             "stream and writes nothing in place"),
+            (self.raw or arrays != "raw", 'arrays="raw" needs raw=True'),
+            (not there or not self.interpreter, "interpreter=True runs on the host, not on a device"),
+        ):  # fmt: skip
+            _require(holds, text)
 
     def _read_parameters(self):
         known = "x q k qkv out q_out k_out positions position_ids pairing half_split inverse "
@@ -253,7 +248,7 @@ class Kernel:
         inherited = type(self.function).__doc__  # such as that of functools.partial
         text = self.summary or (doc.strip().split("\n")[0] if doc and doc != inherited else "")
         copied = "returns a new array, which is copied" if self.returns == "new" else ""
-        flat = "through contiguous copies" if self.is_flat else ""
+        flat = "through contiguous copies, unless they are contiguous" if self.is_flat else ""
         gathered = self.device and not (self.raw or self.own_angles)
         rows = "rows of its table are gathered before the timed calls" if gathered else ""
         return "; ".join(t for t in (text, copied, flat, rows) if t)

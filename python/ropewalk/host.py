@@ -4,6 +4,7 @@ No exception may leave a function that C calls. ctypes would print it and answer
 ROPE_OK. So each one that may raise catches BaseException and notes it; `why` gives the text.
 """
 
+import contextlib
 import ctypes as C
 import importlib.util
 import itertools
@@ -68,6 +69,18 @@ def told(error):
 def failed(error):
     failures[threading.get_ident()] = told(error)
     return c.FAILED
+
+
+def told_in_c(function):
+    """The function as C may call it: an exception is noted."""
+
+    def call(*given):
+        try:
+            return function(*given)
+        except BaseException as error:
+            return failed(error)
+
+    return call
 
 
 def why():
@@ -149,34 +162,32 @@ def library_of(kernel):
 def entry_of(kernel):
     """The rope_kernel of a function."""
 
+    @told_in_c
     def supports(problem, reason):
-        try:
-            refused = refusal(kernel, c.Problem.from_address(problem))
-            if refused is None:
-                return c.OK
-            if reason:
-                C.c_void_p.from_address(reason).value = static(refused)
-            return c.UNSUPPORTED
-        except BaseException as error:
-            return failed(error)
-
-    def prepare(problem, state):
-        try:
-            made = State(kernel, library_of(kernel), c.Problem.from_address(problem))
-            if kernel.compiles or kernel.device:
-                warm_up(made)
-            number = next(numbers)
-            made.address = library.ropewalk_script_state(number)
-            states[number], addresses[made.address] = made, number
-            C.c_void_p.from_address(state).value = made.address
+        refused = refusal(kernel, c.Problem.from_address(problem))
+        if refused is None:
             return c.OK
-        except BaseException as error:
-            return failed(error)
+        if reason:
+            C.c_void_p.from_address(reason).value = static(refused)
+        return c.UNSUPPORTED
 
+    @told_in_c
+    def prepare(problem, state):
+        made = State(kernel, library_of(kernel), c.Problem.from_address(problem))
+        if kernel.compiles or kernel.device:
+            warm_up(made)
+        number = next(numbers)
+        made.address = library.ropewalk_script_state(number)
+        states[number], addresses[made.address] = made, number
+        C.c_void_p.from_address(state).value = made.address
+        return c.OK
+
+    @told_in_c
     def release(state):
         made = states.pop(addresses.pop(state, None), None)
         library.ropewalk_script_free(state)
-        if kernel.device and made:
+        if made and kernel.device:
+            made.bound.clear()  # which points to the state, so that it would stay
             made.library.forget(made)
 
     flags = c.INTERPRETED
@@ -207,63 +218,69 @@ def entry_of(kernel):
     )
 
 
+@told_in_c
 def apply(problem, operands, number):
     """A call with new operands. Later calls with the same ones run the kept closure alone."""
-    try:
-        state, o = states[number], c.Operands.from_address(operands)
-        if state.kernel.device and bytes(o) in state.bound:
-            kept = state.bound[bytes(o)][2]
-            library.ropewalk_script_bind(state.address, operands, kept)
-            return c.OK if kept() is None else c.FAILED
+    state, o = states[number], c.Operands.from_address(operands)
+    kept = state.bound[bytes(o)][2] if bytes(o) in state.bound else kept_call(state, o)
+    library.ropewalk_script_bind(state.address, operands, kept)
+    return c.OK if kept() is None else c.FAILED
+
+
+def kept_call(state, o):
+    on_device = state.kernel.device is not None
+    with state.library.making() if on_device else contextlib.nullcontext():
         gather, runs = bind(state, o)
-        steps, stream = (*gather, *runs), o.stream
-        if not state.kernel.device:
-            steps = *state.library.before, *steps
+    steps = *state.library.before, *gather, *runs
+    if on_device:
+        steps = (partial(run_on_device, state, gather, runs, o.stream),)
 
-        def kept():
-            try:
-                if state.kernel.device:
-                    now = runs if state.has_rows else steps
-                    state.library.run(now, stream, state)
-                else:
-                    for step in steps:
-                        step()
-                if forks:
-                    settle()
-            except BaseException as error:
-                failed(error)
-                return False
+    def kept():
+        try:
+            for step in steps:
+                step()
+            if forks:
+                settle()
+        except BaseException as error:
+            failed(error)
+            return False
 
-        if state.kernel.device:
-            # What a graph works on must live as long as the graph, so all of it stays.
-            state.bound[bytes(o)] = gather, stream, kept
-        library.ropewalk_script_bind(state.address, operands, kept)
-        return c.OK if kept() is None else c.FAILED
-    except BaseException as error:
-        return failed(error)
+    if on_device:  # what a graph works on must live as long as the graph, so all of it stays
+        state.bound[bytes(o)] = gather, o.stream, kept
+    return kept
 
 
-def rows(address, on):
-    """Gathers the rows of all calls of a state on a device; until `on` is 0, its calls do not."""
-    try:
-        state = states[addresses[address]]
-        state.has_rows = bool(on)
-        for gather, stream, _ in state.bound.values() if on else ():
-            state.library.run(gather, stream, state)
-        return c.OK
-    except BaseException as error:
-        return failed(error)
+def run_on_device(state, gather, runs, stream):
+    state.library.run(runs if state.has_rows else (*gather, *runs), stream, state)
 
 
+def runs_in(kernel):
+    return environments.get(kernel)
+
+
+def floor():
+    return C.addressof(floors[0]) if floors else None
+
+
+@told_in_c
+def rows(address):
+    """Gathers the rows of all calls of a state on a device. From now on its calls do not."""
+    state = states[addresses[address]]
+    state.has_rows = True
+    for gather, stream, _ in state.bound.values():
+        state.library.run(gather, stream, state)
+    return c.OK
+
+
+@told_in_c
 def took(calls, byte_count):
     """What the pools of libraries on a device gave out, and took of the device, since the last
     question."""
-    for (_, device), one in libraries.items():
-        if device:
-            now = one.took()
-            C.c_uint64.from_address(calls).value += max(0, now[0] - one.taken[0])
-            C.c_int64.from_address(byte_count).value += max(0, now[1] - one.taken[1])
-            one.taken = now
+    for one in [one for (_, device), one in libraries.items() if device]:
+        now = one.took()
+        C.c_uint64.from_address(calls).value += max(0, now[0] - one.taken[0])
+        C.c_int64.from_address(byte_count).value += max(0, now[1] - one.taken[1])
+        one.taken = now
 
 
 def settle():
@@ -292,7 +309,8 @@ def import_file(path):
     folder must not come into sys.path."""
     path = os.path.abspath(path)
     files.add(path)
-    if os.path.dirname(path) != os.path.join(os.path.dirname(__file__), "libraries"):
+    own = os.path.join(os.path.dirname(os.path.realpath(__file__)), "libraries")
+    if os.path.dirname(os.path.realpath(path)) != own:
         sys.path.insert(0, os.path.dirname(path))
     spec = importlib.util.spec_from_file_location(f"ropewalk_plugin_{len(files)}", path)
     module = importlib.util.module_from_spec(spec)
@@ -346,7 +364,7 @@ def load(path):
         environments[C.addressof(entry)] = static(runs_in + interpreter)
     forked = partial(forks.append, 1)
     os.register_at_fork(after_in_parent=forked, after_in_child=forked)
-    for kernel in kernels:
+    for kernel in sorted(kernels, key=lambda k: k.arrays == "raw"):  # whose calls cost less
         if kernel.device and not floors:
             words = {"arrays": kernel.arrays, "device": kernel.device, "dtypes": decorator.DTYPES}
             offer = decorator.kernel(pairing="both", raw=True, angles="exact", name="none", **words)

@@ -142,7 +142,8 @@ def judge(say, printed, target, glob, position, *wanted):
     for name in named:
         say("kernel", name)
     if library and library[2] not in library[1]:
-        say("note", f"this version was not tried; those were: {', '.join(library[1])}")
+        tried = ", ".join(library[1]) or "none, as it needs a GPU"
+        say("note", f"this version was not tried; those were: {tried}")
     if printed.seek(0, os.SEEK_END):
         printed.seek(0)
         first = printed.readline(200).decode("utf-8", "replace").strip()

@@ -11,6 +11,7 @@ import contextlib
 import ctypes as C
 import itertools
 import os
+import struct
 from functools import partial
 
 import numpy as np
@@ -39,18 +40,8 @@ class Driver:
             raise KernelError(text.value.decode())
 
 
-class _Dlpack(C.Structure):
-    """DLManagedTensor"""
-
-    _fields_ = [
-        ("data", C.c_void_p), ("kind", C.c_int32), ("index", C.c_int32), ("axes", C.c_int32),
-        ("code", C.c_uint8), ("bits", C.c_uint8), ("lanes", C.c_uint16), ("shape", C.c_void_p),
-        ("strides", C.c_void_p), ("offset", C.c_uint64), ("context", C.c_void_p),
-        ("deleter", C.c_void_p),
-    ]  # fmt: skip
-
-
-_handed_out = {}  # address of a _Dlpack -> what it points to
+_MANAGED = "PiiiBBHPPQPP"  # DLManagedTensor
+_handed_out = {}  # address of one -> what it points to
 _numbers = itertools.count(1)
 _drop = C.CFUNCTYPE(None, C.c_void_p)(lambda address: _handed_out.pop(address, None) and None)
 _capsule = C.pythonapi.PyCapsule_New
@@ -80,8 +71,9 @@ class DeviceArray:
         lengths = (C.c_int64 * (2 * axes))(*self.shape, *[s // item for s in self.strides])
         begin = C.addressof(lengths)
         code = 4 if self.dtype == "bf16" else {"i": 0, "u": 1, "f": 2, "c": 5}[self.shell.dtype.kind]
-        made = _Dlpack(self.ptr, self.kind, 0, axes, code, 8 * item, 1, begin, begin + 8 * axes, 0,
-                       None, C.cast(_drop, C.c_void_p).value)  # fmt: skip
+        rest = begin, begin + 8 * axes, 0, 0, C.cast(_drop, C.c_void_p).value
+        made = struct.pack(_MANAGED, self.ptr, self.kind, 0, axes, code, 8 * item, 1, *rest)
+        made = C.create_string_buffer(made, len(made))
         _handed_out[C.addressof(made)] = made, lengths, self.shell
         return _capsule(C.addressof(made), _capsule_name, None)
 
@@ -95,24 +87,23 @@ def _shell(address, owner, shape, dtype):
 
 
 class _Streams:
-    """What both libraries have: a call on the stream of its operands."""
+    """What all have: a call on the stream of its operands."""
 
     def __init__(self):
         super().__init__()
         self.driver = Driver()
         self.on_host = self.driver.is_stand_in
+        self.pools, self.streams = {}, {}  # by kernel and stream; by the address of the stream
         self.taken = 0, 0  # took(), when it was last asked
         self.launched = {}  # number -> (what the stand-in runs, whose state)
 
-        def work(number):
-            from . import host
+        from .host import told_in_c
 
-            try:
-                for step in (*self.before, *self.launched[number][0]):
-                    step()
-                return 0
-            except BaseException as error:
-                return host.failed(error)
+        @told_in_c
+        def work(number):
+            for step in (*self.before, *self.launched[number][0]):
+                step()
+            return 0
 
         self.work = C.CFUNCTYPE(C.c_int, C.c_void_p)(work)
 
@@ -122,9 +113,32 @@ class _Streams:
             number = next(_numbers)
             self.launched[number] = steps, state
             return self.driver.launch(stream, self.work, number)
-        with self.stream(stream), self.pool(state.kernel):
+        if stream not in self.streams:
+            self.streams[stream] = self.stream_at(stream)
+        # The pool first: torch would look for a capture of its own on a stream that is captured.
+        with self.pool(state.kernel, stream), self.on(self.streams[stream]):
             for step in (*self.before, *steps):
                 step()
+
+    @contextlib.contextmanager
+    def making(self):
+        """Around what the suite makes for a call. It is there before the call, and may be made while
+        the call is captured. What it allocates is not the kernel's."""
+        mode = C.c_int(2)  # relaxed
+        exchange = None if self.on_host else self.driver.library.cuThreadExchangeStreamCaptureMode
+        if exchange:
+            exchange(C.byref(mode))
+        try:
+            yield
+            self.finish()
+        finally:
+            self.taken = self.took()
+            if exchange:
+                exchange(C.byref(mode))
+
+    def finish(self):
+        if not self.on_host:
+            self.wait()
 
     def forget(self, state):
         self.launched = {n: one for n, one in self.launched.items() if one[1] is not state}
@@ -133,43 +147,63 @@ class _Streams:
         return 0, 0
 
     def room(self, elements, dtype):
-        """Memory for a first call of prepare's own; None if that would take 1 GiB."""
-        if elements * np.dtype(NUMPY[dtype]).itemsize > 1 << 30:
-            return None
-        return self.zeros((elements,), NUMPY[dtype])
+        """Memory for a first call of prepare's own; None if that would take 256 MiB."""
+        is_large = elements * np.dtype(NUMPY[dtype]).itemsize > 1 << 28
+        return None if is_large else self.zeros((elements,), NUMPY[dtype])
 
-    def copy_changed(self, to, value):
-        """All of it is written: to choose on the host would wait."""
-        to, value = self.wrap(to), self.wrap(value)
-        return lambda: self.copy(to, value)
+    def zeros(self, shape, dtype):
+        return self.constant(np.zeros(shape, dtype))
+
+    def constant(self, array):
+        shell = self.empty(array.shape, array.dtype)
+        self.copy(self.wrap(shell), self.module.asarray(array))
+        return shell
+
+    def own(self, array):
+        return self.wrap(array)
 
     def copier(self, to, value):
         return partial(self.copy, self.wrap(to), self.wrap(value))
 
+    copy_changed = copier  # all of it, as to choose on the host would wait
+
+    def gather(self, table, positions, rows):
+        table, positions, rows = map(self.wrap, (table, positions, rows))
+        return lambda: self.copy(rows, table[positions])
+
+    def stream_at(self, address):
+        return self.module.cuda.ExternalStream(address or 0)
+
 
 class TorchOnDevice(_Streams, Torch):
-    where = "cuda:0"
+    one_thread = True  # a backward pass allocates in the thread of the call
 
     def __init__(self):
         super().__init__()
-        self.pools = {}
         self.where = self.module.device("cpu" if self.on_host else "cuda:0")
 
+    def begin(self, kernel):
+        if kernel.compiles:
+            self.compiles = True
+            self.never_fall_back()
+
     def refusal(self, dtype):
-        if not self.on_host and self.module.version.cuda is None:
-            return f"torch {self.module.__version__} has no CUDA"
-        return None
+        has_pool = hasattr(self.module._C, "_cuda_beginAllocateCurrentThreadToPool")
+        lacks = "CUDA" if self.module.version.cuda is None else "pool of memory for one thread"
+        return None if self.on_host or has_pool else f"torch {self.module.__version__} has no {lacks}"
 
-    def stream(self, address):
-        torch = self.module
-        return torch.cuda.stream(torch.cuda.ExternalStream(address or 0))
+    def on(self, stream):
+        return self.module.cuda.stream(stream)
 
-    def pool(self, kernel):
+    def wait(self):
+        self.module.cuda.current_stream().synchronize()
+
+    def pool(self, kernel, stream):
         """What a call allocates is its kernel's alone, as graphs of the kernel use it again."""
-        torch = self.module
-        if kernel not in self.pools:
-            self.pools[kernel] = torch.cuda.MemPool()
-        return torch.cuda.use_mem_pool(self.pools[kernel])
+        key = kernel, stream
+        if key not in self.pools:
+            self.pools[key] = self.module.cuda.MemPool()
+        return self.module.cuda.use_mem_pool(self.pools[key])
 
     def wrap(self, array, dtype=None):
         kind = CPU if self.on_host else CUDA
@@ -180,51 +214,16 @@ class TorchOnDevice(_Streams, Torch):
         owner = torch.empty(int(np.prod(shape)) * item, dtype=torch.uint8, device=self.where)
         return _shell(owner.data_ptr(), owner, shape, dtype)
 
-    def zeros(self, shape, dtype):
-        shell = self.empty(shape, dtype)
-        self.wrap(shell).zero_()
-        return shell
-
-    def constant(self, array):
-        shell = self.empty(array.shape, array.dtype)
-        self.wrap(shell).copy_(self.module.from_numpy(array))
-        return shell
-
-    def gather(self, table, positions, rows):
-        rows = self.wrap(rows).view(-1, rows.shape[-1])
-        table, positions, select = self.wrap(table), self.wrap(positions), self.module.index_select
-        return lambda: select(table, 0, positions.reshape(-1), out=rows)
-
     def times(self, given, factor, own, dtype):
         given, own = self.wrap(given, dtype), self.wrap(own, dtype)
         if dtype == "bf16":
             return lambda: own.copy_(given.float() * factor)
         return lambda: self.module.mul(given, factor, out=own)
 
-    def fill_rows(self, cache, positions, cos, sin):
-        """Puts the rows of these positions into a cache."""
-        cache, positions, cos, sin = map(self.wrap, (cache, positions, cos, sin))
-        half = cos.shape[-1]
-
-        def fill():
-            at = positions.reshape(-1).long()
-            cache[:, :half].index_copy_(0, at, cos.reshape(-1, half))
-            cache[:, half:].index_copy_(0, at, sin.reshape(-1, half))
-
-        return fill
-
-    def copy(self, to, value):
-        to.copy_(value)
-
-    def check(self, value, wanted):
-        Library.check(self, value, wanted)
-        if value.device != wanted.device:
-            raise KernelError(f"returned a tensor on {value.device}, not on {wanted.device}")
-
     def took(self):
         """Calls of the allocator, and bytes that it took of the device, so far."""
         if self.on_host or not self.module.cuda.is_initialized():
-            return 0, 0
+            return 0, 0  # PyTorch's CPU allocator has no counts
         stats = self.module.cuda.memory_stats()
         return stats["allocation.all.allocated"], stats["reserved_bytes.all.allocated"]
 
@@ -232,17 +231,23 @@ class TorchOnDevice(_Streams, Torch):
 class CupyOnDevice(_Streams, Library):
     name = "cupy"
 
-    def load(self):  # NumPy's functions have the same names, and the stand-in's memory is the host's
+    def load(self):  # with the stand-in NumPy, whose functions have the same names
         return np if Driver().is_stand_in else super().load()
 
     def refusal(self, dtype):
-        return "cupy has no bf16" if dtype == "bf16" else None
+        return "arrays of CuPy are not made in bf16" if dtype == "bf16" else None
 
-    def stream(self, address):
-        return self.module.cuda.ExternalStream(address or 0)
+    def on(self, stream):
+        return stream
 
-    def pool(self, kernel):
-        return self.module.cuda.using_allocator(self.module.get_default_memory_pool().malloc)
+    def wait(self):
+        self.module.cuda.get_current_stream().synchronize()
+
+    def pool(self, kernel, stream):
+        key = kernel, stream
+        if key not in self.pools:
+            self.pools[key] = self.module.cuda.MemoryPool()
+        return self.module.cuda.using_allocator(self.pools[key].malloc)
 
     def wrap(self, array, dtype=None):
         return array if self.on_host else self.module.asarray(DeviceArray(array, dtype))
@@ -252,49 +257,19 @@ class CupyOnDevice(_Streams, Library):
         address = owner.ctypes.data if self.on_host else owner.data.ptr
         return _shell(address, owner, shape, dtype)
 
-    def zeros(self, shape, dtype):
-        shell = self.empty(shape, dtype)
-        self.wrap(shell)[...] = 0
-        return shell
-
-    def constant(self, array):
-        shell = self.empty(array.shape, array.dtype)
-        self.wrap(shell)[...] = self.module.asarray(array)
-        return shell
-
-    def gather(self, table, positions, rows):
-        table, positions, rows = map(self.wrap, (table, positions, rows))
-        return lambda: self.copy(rows, table[positions])
-
-    def times(self, given, factor, own, dtype):
-        given, own = self.wrap(given), self.wrap(own)
-        return lambda: self.module.multiply(given, own.dtype.type(factor), own)
-
-    def fill_rows(self, cache, positions, cos, sin):
-        cache, positions, cos, sin = map(self.wrap, (cache, positions, cos, sin))
-        half = cos.shape[-1]
-
-        def fill():
-            cache[positions, :half] = cos
-            cache[positions, half:] = sin
-
-        return fill
-
     def took(self):
-        return 0, 0 if self.on_host else self.module.get_default_memory_pool().total_bytes()
+        return 0, 0 if self.on_host else sum(pool.total_bytes() for pool in self.pools.values())
 
 
 class RawOnDevice(_Streams, Library):
     """No library: the function gets DeviceArrays, and puts its work on call.stream."""
 
     name = "numpy"
-    stream = pool = staticmethod(lambda _: contextlib.nullcontext())
+    stream_at = on = pool = wait = staticmethod(lambda *_: contextlib.nullcontext())
+    room = staticmethod(lambda *_: None)
 
     def wrap(self, array, dtype=None):
         return DeviceArray(array, dtype, CPU if self.on_host else CUDA)
-
-    def room(self, elements, dtype):
-        return None
 
 
 ON_DEVICE = {"torch": TorchOnDevice, "cupy": CupyOnDevice, "raw": RawOnDevice}

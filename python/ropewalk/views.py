@@ -75,6 +75,10 @@ class Library:
     # What a call needs beside the function: memory of its own, and functions without arguments that
     # fill it. On a device these are of the library (on_device.py).
 
+    def own(self, array):
+        """The array that these functions work on."""
+        return array
+
     def empty(self, shape, dtype):
         return np.empty(shape, dtype)
 
@@ -103,9 +107,11 @@ class Library:
     def times(self, given, factor, own, dtype):
         if dtype == "bf16":
             return partial(times_bf16, given, np.float32(factor), own)
-        return partial(np.multiply, given, own.dtype.type(factor), own)
+        return partial(np.multiply, self.own(given), own.dtype.type(factor), out=self.own(own))
 
     def fill_rows(self, cache, positions, cos, sin):
+        """Puts the rows of these positions into a cache."""
+        cache, positions, cos, sin = map(self.own, (cache, positions, cos, sin))
         half = cos.shape[-1]
 
         def fill():
@@ -130,6 +136,7 @@ def times_bf16(given, factor, own):
 
 class Torch(Library):
     name = "torch"
+    one_thread = False  # is a backward pass for a device
 
     def __init__(self):
         super().__init__()
@@ -141,6 +148,8 @@ class Torch(Library):
             if not ready.get():
                 ready.set(True)
                 torch.set_grad_enabled(False)
+                if self.one_thread:
+                    torch.autograd.set_multithreading_enabled(False)
                 if self.compiles:
                     self.never_fall_back()
 
@@ -179,8 +188,8 @@ class Torch(Library):
 
     def check(self, value, wanted):
         super().check(value, wanted)
-        if not value.is_cpu:
-            raise KernelError(f"returned a tensor on {value.device}, not on the cpu")
+        if value.device != wanted.device:
+            raise KernelError(f"returned a tensor on {value.device}, not on {wanted.device}")
 
     def copy(self, to, value):
         to.copy_(value)

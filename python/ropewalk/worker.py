@@ -18,7 +18,7 @@ class Host(C.Structure):
         ("runs_in", C.CFUNCTYPE(C.c_void_p, C.c_void_p)),
         ("apply", C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p, C.c_int64)),
         ("none", C.c_void_p),
-        ("rows", C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_int32)),
+        ("rows", C.CFUNCTYPE(C.c_int32, C.c_void_p)),
         ("took", C.CFUNCTYPE(None, C.c_void_p, C.c_void_p)),
         ("floor", C.CFUNCTYPE(C.c_void_p)),
     ]
@@ -80,6 +80,8 @@ def main():
     # Before jax is imported: no work in threads of its own, no search for devices.
     os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "false")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    # Frameworks set this themselves, or would load all of their code.
+    os.environ.setdefault("CUDA_MODULE_LOADING", "LAZY")
     bound_outputs()
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [p for p in sys.path if p != here]
@@ -113,25 +115,11 @@ def main():
     def why(text, size):
         write(loaded[0].why() if loaded else "", text, size)
 
-    def runs_in(kernel):
-        return loaded[0].environments.get(kernel) if loaded else None
+    def of_host(name):
+        return lambda *given: getattr(loaded[0], name)(*given) if loaded else None
 
-    def apply(problem, operands, number):
-        return loaded[0].apply(problem, operands, number)
-
-    def rows(state, on):
-        return loaded[0].rows(state, on)
-
-    def took(calls, taken):
-        if loaded:
-            loaded[0].took(calls, taken)
-
-    def floor():
-        floors = loaded[0].floors if loaded else []
-        return C.addressof(floors[0]) if floors else None
-
-    given = {"load": load, "why": why, "runs_in": runs_in, "apply": apply, "rows": rows,
-             "took": took, "floor": floor}  # fmt: skip
+    given = {name: of_host(name) for name in ("runs_in", "apply", "rows", "took", "floor")}
+    given.update(load=load, why=why)
     calls = {name: kind(given[name]) for name, kind in Host._fields_ if name in given}
     host = Host(none=id(None), **calls)
     words = [os.fsencode(word) for word in sys.argv[2:]]

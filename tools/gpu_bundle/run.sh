@@ -2,12 +2,13 @@
 # Judges and times the CUDA kernels on this machine. It needs this folder, a CUDA driver, and the
 # glibc of Debian 12 or newer.
 #
-#   ./run.sh [OUT]              verifies, compares bits, times, and writes to OUT (default: gpu-results)
+#   ./run.sh [OUT]              compares bits, verifies, times, and writes to OUT (default: gpu-results)
 #   ./run.sh --stand-in [OUT]   the same with a stand-in for the driver: it tries this script, not a GPU
 #
 # OUT gets results.jsonl, report.html, table.txt and the output of each step. Exit code: 0 all steps
 # hold; 1 one does not; 2 bad usage; 3 no kernel of a device can run here. It is made to take at most
-# 8 minutes: what comes after the timing is left out or cut off where the time is short.
+# 8 minutes: what comes after the first times is left out or cut off where the time is short. Peers in
+# Python are timed beside the kernels where python3, or ROPEWALK_PYTHON, has torch and what they need.
 set -u
 begun=$(date +%s)
 gone() { echo $(($(date +%s) - begun)); }
@@ -15,12 +16,12 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 2
 driver='' plugin="$here/ropewalk_cuda.so" tests=Gpu
 names='cuda cuda_phase cuda_naive'
 # 18 rounds are whole designs of six contestants (20 of five): 54 replays or more in three launches.
-effort='--rounds 18 --launches 3' workloads='*' timed=$names
+effort='--rounds 18 --launches 3' workloads='*' timed=$names first='llama-3-8b-bf16/decode-1 llama-3-8b-bf16/prefill-8192'
 if [ "${1-}" = --stand-in ]; then
   shift
   driver="$here/ropewalk_standin_driver.so" plugin="$here/ropewalk_device_mutants.so" tests=StandIn
   names='control_device_cuda_table control_device_cuda_phase_exact control_device_cuda_naive_table'
-  effort='--rounds 6 --launches 1' workloads=llama-3-8b-f32/decode-1 timed=control_device_cuda_table
+  effort='--rounds 6 --launches 1' workloads=llama-3-8b-f32/decode-1 timed=control_device_cuda_table first=$workloads
 fi
 case "$# ${1-}" in
 [01]' '-* | [2-9]*) echo "run.sh: one folder at most; usage: ./run.sh [--stand-in] [OUT]" >&2; exit 2 ;;
@@ -61,21 +62,29 @@ row device - "$([ -n "$driver" ] && echo 'none: the stand-in driver' ||
 set -- $names
 why=$("$here/ropewalk" list --no-cuda --plugin "$plugin" --kernel "$1" 2>&1 | sed -n 's/.*SKIPPED: //p')
 if [ -n "$why" ]; then row kernels SKIPPED "$why"; exit 3; fi
+step 'same bits as the host' same_bits 'the same bits on|SKIPPED|Failure' "$here/same_bits_test" "--gtest_filter=*OnGeneratedCases/$tests"
+step 'controls of the bits' controls 'PASSED|FAILED' "$here/same_bits_test" '--gtest_filter=DifferentBits.*'
 for name in $names; do
   step "verify $name" "verify_$name" 'claims hold' "$here/ropewalk" verify --no-cuda --plugin "$plugin" \
     --kernel "$name" --profile smoke --out "$out"
 done
-step 'same bits as the host' same_bits 'the same bits on|SKIPPED|Failure' \
-  "$here/same_bits_test" "--gtest_filter=*OnGeneratedCases/$tests"
-step 'controls of the bits' controls 'PASSED|FAILED' \
-  "$here/same_bits_test" '--gtest_filter=DifferentBits.*'
+peers=''
+for peer in torch_on_gpu:torch_eager torch_on_gpu:torch_compiled triton_rope:triton_rope ropewalk/libraries/liger_kernel:rope_on_gpu \
+    ropewalk/libraries/flashinfer:cos_sin_cache ropewalk/libraries/vllm:rotary_embedding ropewalk/libraries/flash_attn:rotary; do
+  file=$here/python/${peer%:*}.py kernel=${peer#*:}
+  if said=$("$here/ropewalk" list --no-cuda --plugin "$file" 2>&1 >/dev/null); then peers="$peers --plugin $file --kernel $kernel"
+  else row "peer $kernel" 'not run' "$(echo "$said" | tail -n 1)"; fi
+done
+step 'bench with peers' peers '^bench:|^INVALID|^SKIPPED|^BROKEN' timeout 180 "$here/ropewalk" bench --no-cuda --plugin "$plugin" \
+  $(printf -- '--kernel %s ' $timed) $peers --profile smoke --rounds 12 --launches 3 --workload-file "$here/workloads.toml" \
+  $(printf -- '--workload %s ' $first) --out "$out"
 # Profile smoke has short checks of each shape before and after a launch. --workload replaces its choice.
 if [ -z "$driver" ] && [ "$(gone)" -ge 240 ]; then effort='--rounds 12 --launches 3'; fi
 step bench bench '^bench:|^INVALID|^SKIPPED|^BROKEN' "$here/ropewalk" bench --no-cuda --plugin "$plugin" \
   $(printf -- '--kernel %s ' $timed) --profile smoke $effort --workload-file "$here/workloads.toml" \
   --workload "$workloads" --out "$out"
 # A kernel's line has the time of a token.
-grep -E '^[^ ]+  \(| ns/token ' "$out/bench.log" | tee -a "$out/table.txt"
+grep -hE '^[^ ]+  \(| ns/token ' "$out/peers.log" "$out/bench.log" | tee -a "$out/table.txt"
 step report report '^report:' "$here/ropewalk" report "$out/results.jsonl"
 
 # late TITLE LOG PATTERN COMMAND...: a step that fits into the time that is left, or is cut off.
@@ -89,9 +98,7 @@ late() {
 late sanitizers sanitizers ' [1-4] (of [1-4] )?properties|: sanitizer_' env ROPEWALK_SANITIZER_LIMIT_S=20 "$here/ropewalk" verify --no-cuda \
   --plugin "$plugin" --kernel "$1" --kernel "$2" --kernel "$3" --profile smoke --one-case --sanitizers
 unset ROPEWALK_CUDA_DRIVER  # mutants uses the stand-in by itself
-late 'device mutants (stand-in)' mutants 'mutants killed' "$here/ropewalk" mutants --profile smoke \
-  --kernel 'mutant_device_*' --first-kill
-late conversions conversions 'values of f32|SKIPPED|Failure' \
-  "$here/same_bits_test" "--gtest_filter=*InConversions/$tests"  # the longest, by far
+late 'device mutants (stand-in)' mutants 'mutants killed' "$here/ropewalk" mutants --profile smoke --kernel 'mutant_device_*' --first-kill
+late conversions conversions 'values of f32|SKIPPED|Failure' "$here/same_bits_test" "--gtest_filter=*InConversions/$tests"  # the longest, by far
 echo "written: $out/table.txt, $out/results.jsonl, $out/report.html and the output of each step"
 exit $failed

@@ -7,6 +7,7 @@ TYPES        names that are offered anyway   everything() all names that offer t
 """
 
 import importlib.metadata
+import os
 import re
 import sys
 from pathlib import Path
@@ -18,6 +19,14 @@ from ropewalk.angles import numpy_of
 # Of a library that reads no config: one of the usual sizes.
 CONFIG = {"head_dim": 64, "hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
           "rope_theta": 10000.0, "max_position_embeddings": 8192}
+
+
+# The words of a kernel that runs on a GPU where there is one. Nothing is asked of a driver here, as
+# the worker opens it after the files.
+HAS_GPU = os.path.exists("/dev/nvidiactl") or "ROPEWALK_CUDA_DRIVER" in os.environ
+ON_GPU = {"arrays": "torch", "device": "cuda"}
+# Tables in the type of the data: a row is rounded (1 u), and so are the products (sqrt(5) u).
+ROUNDED = {"tables_dtype": "data", "error_bound": 3.3}
 
 
 class _Dtypes:
@@ -50,7 +59,7 @@ def main():
     """Lines for `ropewalk list --libraries`."""
     for name, (package, tried, installed) in known().items():
         has = f"installed: {installed}" if installed else f"not installed (pip install {package})"
-        print(f"line\t{name:<24} {has:<44} tried: {', '.join(tried)}")
+        print(f"line\t{name:<24} {has:<44} tried: {', '.join(tried) or 'none, it needs a GPU'}")
     print("end\t")
 
 

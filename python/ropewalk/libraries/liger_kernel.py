@@ -1,8 +1,11 @@
-"""Liger Kernel: its Triton kernels, run by Triton's interpreter."""
+"""Liger Kernel: its Triton kernels, on a GPU or, where there is none, run by Triton's interpreter."""
 
 import os
 
-os.environ["TRITON_INTERPRET"] = "1"
+from ropewalk.libraries import HAS_GPU, ON_GPU
+
+if not HAS_GPU:
+    os.environ["TRITON_INTERPRET"] = "1"
 
 import torch
 from liger_kernel.transformers.llama4_rope import liger_llama4_text_rotary_pos_emb
@@ -31,10 +34,15 @@ def as_models_do(rotate, q, k, cos, sin):
     return [x.transpose(1, 2) for x in rotate(q.transpose(1, 2), k.transpose(1, 2), cos, sin)]
 
 
-# Its first call looks for other backends, and prints what it does not find.
-liger_rotary_pos_emb(*torch.zeros(4, 1, 1, 1, 8)[:2], *torch.zeros(2, 1, 1, 8))
-WORDS = {"arrays": "torch", "heads_axis": False, "interpreter": True, "thread_safe": False,
-         "supports": small}
+if HAS_GPU:  # q and k as models have them, [batch, heads, tokens, head_dim]; it turns them in place
+    @ropewalk.kernel(name="rope_on_gpu", pairing="half_split", tables="twice", heads_axis=False,
+                     layout="BHTD", dtypes=("f32", "f16", "bf16"), returns="in_place", **ON_GPU)
+    def on_gpu(q, k, cos, sin):
+        liger_rotary_pos_emb(q, k, cos, sin)
+else:  # its first call looks for other backends, and prints what it does not find
+    liger_rotary_pos_emb(*torch.zeros(4, 1, 1, 1, 8)[:2], *torch.zeros(2, 1, 1, 8))
+WORDS = {"arrays": "torch", "heads_axis": False, "thread_safe": False, "supports": small,
+         **({"device": "cuda"} if HAS_GPU else {"interpreter": True})}
 
 
 @ropewalk.kernel(pairing="half_split", tables="twice", **WORDS)

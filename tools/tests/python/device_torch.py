@@ -1,5 +1,7 @@
 """Functions of PyTorch on a device, in the forms in which it gets its arrays. All are right."""
 
+import contextlib
+
 import torch
 
 import ropewalk
@@ -34,6 +36,14 @@ def torch_cache(x, position_ids, table, out):
 
 @ropewalk.kernel(arrays="raw", raw=True, dtypes=("f32", "bf16"), **WORDS)
 def raw(call):
+    on_host = torch.from_dlpack(call.tensors[0].x).is_cpu  # with the stand-in for the driver
+    stream = contextlib.nullcontext() if on_host else torch.cuda.stream(
+        torch.cuda.ExternalStream(call.stream))
+    with stream:
+        turn_all(call)
+
+
+def turn_all(call):
     state = call.state
     for t in call.tensors:
         for a, b in zip(t.pass_in, t.pass_out):
@@ -44,6 +54,6 @@ def raw(call):
         if state.problem.table_rows_by == 0:
             at = torch.from_dlpack(call.positions).long()
         else:
-            at = torch.arange(x.shape[0] * x.shape[1]).view(x.shape[:2])
+            at = torch.arange(x.shape[0] * x.shape[1], device=x.device).view(x.shape[:2])
         cos, sin = (v[at][:, :, None] * state.scale for v in (cos, sin))
         y.copy_(turned(x, cos, -sin if state.transpose else sin))
