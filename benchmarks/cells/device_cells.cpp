@@ -363,9 +363,6 @@ class DeviceFloorCell final : public DeviceCell {
     row.role = Role::floor;
     row.bytes = copies ? known_row(workload, true).bytes : 0;
   }
-  void release() override {
-    if (states_) states_->release();
-  }
 
  private:
   bool as_graph() const override { return !states_; }

@@ -49,7 +49,6 @@ std::string DeviceGroupMemory::board(bool table) const {
 
 std::unique_ptr<Cell> DeviceGroupMemory::kernel_cell(const rope_kernel& kernel, KernelPlan plan,
                                                      int) {
-  has_interpreted_ = has_interpreted_ || (kernel.flags & ROPE_INTERPRETED) != 0;
   return make_device_cell(kernel, plan, workload_, sets_);
 }
 
@@ -63,7 +62,7 @@ std::vector<std::unique_ptr<Cell>> DeviceGroupMemory::floor_cells() {
   cells.push_back(make_device_floor(workload_, sets_, false));
   if (has_floor_copy(workload_)) cells.push_back(make_device_floor(workload_, sets_, true));
   const auto* const python = harness::script_host;
-  if (const rope_kernel* empty = python != nullptr && has_interpreted_ ? python->floor() : nullptr)
+  if (const rope_kernel* empty = python != nullptr ? python->floor() : nullptr)
     cells.push_back(make_device_floor(workload_, sets_, false, empty));
   return cells;
 }

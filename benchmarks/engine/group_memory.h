@@ -88,7 +88,6 @@ class DeviceGroupMemory final : public GroupMemory {
   LazyDeviceSets sets_;
   harness::DeviceHealth::Now before_;
   std::string ceiling_variant_;
-  bool has_interpreted_ = false;  ///< a kernel of the group
 };
 
 }  // namespace ropewalk::bench

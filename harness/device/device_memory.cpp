@@ -245,12 +245,10 @@ cuda::Result DeviceMemory::end_capture() {
 bool DeviceMemory::waits(const std::string& failure) {
   const auto is = [&](cuda::Result error) {
     const char* text = nullptr;
-    return device_.driver().GetErrorString(error, &text) == cuda::success && text != nullptr &&
-           failure.find(text) != std::string::npos;
+    device_.driver().GetErrorString(error, &text);
+    return text != nullptr && failure.find(text) != std::string::npos;
   };
-  if (captured_ == nullptr ||
-      std::none_of(std::begin(cuda::refused_in_capture), std::end(cuda::refused_in_capture), is))
-    return false;
+  if (captured_ == nullptr || std::ranges::none_of(cuda::refused_in_capture, is)) return false;
   end_capture();
   write_all_given();
   return true;

@@ -276,10 +276,8 @@ class CellRun {
                                 per_call(side_effects_.heap_calls),
                                 per_call(side_effects_.mapped_bytes) / 1024);
       if (side_effects_.waits)
-        row.where +=
-            (row.where.empty() ? "" : "; ") +
-            std::string(
-                "a call waits for the device or takes memory of it, so no graph can be made");
+        row.where += fmt::format("{}a call waits for its device or takes memory of it: no graph",
+                                 row.where.empty() ? "" : "; ");
       return;
     }
     const Property& property = property_named(row.property);

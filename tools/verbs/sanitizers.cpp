@@ -19,8 +19,7 @@ using namespace report;
 namespace {
 
 std::string setting(const char* name, const char* otherwise) {
-  const char* given = std::getenv(name);
-  return given != nullptr ? given : otherwise;
+  return std::getenv(name) != nullptr ? std::getenv(name) : otherwise;
 }
 
 // `timeout` ends the tool with all that it has started. Errors that the driver answers are not
@@ -125,15 +124,11 @@ void run_sanitizers(const VerifyOptions& options, const std::vector<VerdictRow>&
     if (!is_of_device || !seen.emplace(kernel.kernel, kernel.plugin).second) continue;
     for (const std::string tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
       VerdictRow row;
-      row.kernel = kernel.kernel;
-      row.summary = kernel.summary;
-      row.plugin = kernel.plugin;
-      row.angle_contract = kernel.angle_contract;
-      row.judged_on = kernel.judged_on;
+      row.kernel = kernel.kernel, row.summary = kernel.summary, row.plugin = kernel.plugin;
+      row.angle_contract = kernel.angle_contract, row.judged_on = kernel.judged_on;
       row.property = "sanitizer_" + tool;
       row.claim = fmt::format("{} of compute-sanitizer reports no error", tool);
-      row.verdict = Verdict::skipped;
-      row.reason = kernel.reason;
+      row.verdict = Verdict::skipped, row.reason = kernel.reason;
       if (!is_on_everything(kernel)) {  // it can run here
         on_progress(fmt::format("{} below {}", kernel.kernel, tool));
         const std::vector<std::string> words = command_of(kernel, options, tool, limit_s);

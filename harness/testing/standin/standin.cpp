@@ -139,7 +139,8 @@ StandInAnswer put(Stream* on, Work work) {
   Stream& stream = stream_of(on);
   if (stream.capture == nullptr) {
     stream.work.push_back(std::move(work));
-  } else if (setting("cannot_capture") != nullptr) {
+  } else if (setting("cannot_capture") != nullptr ||
+             (work.is_of_kernel && setting("captures_no_functions") != nullptr)) {
     stream.capture->is_spoiled = true;
     return capture_unsupported;
   } else {

@@ -55,7 +55,7 @@ struct Work {
   std::shared_ptr<const Moment> awaited = nullptr;
   Stream* other = nullptr;
   std::shared_ptr<Moment> reached = nullptr;
-  bool allocates = false;
+  bool allocates = false, is_of_kernel = false;
   std::shared_ptr<const std::vector<Work>> graph = nullptr;  ///< of a launch: all that it runs
 };
 

@@ -40,19 +40,6 @@ bool map_block(std::size_t pages, StandInBlock& block) {
   return false;
 }
 
-// Work of a kernel, which a capture may refuse.
-StandInAnswer put_function(Stream* stream, std::function<void()> function) {
-  {
-    const std::lock_guard held(stand_in().lock);
-    const std::shared_ptr<Capture>& capture = stream_of(stream).capture;
-    if (capture != nullptr && setting("captures_no_functions") != nullptr) {
-      capture->is_spoiled = true;
-      return capture_unsupported;
-    }
-  }
-  return put(stream, {std::move(function)});
-}
-
 }  // namespace
 
 extern "C" {
@@ -301,13 +288,14 @@ StandInAnswer cuMemFreeAsync(Address, Stream* stream) {
   return put(stream, {[] {}});
 }
 StandInAnswer cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
-  return put_function(stream, [=] { function(data); });
+  return put(stream, {.function = [=] { function(data); }, .is_of_kernel = true});
 }
 // For an interpreter: a function that tells of an error by another answer than 0.
 StandInAnswer ropewalk_standin_launch(Stream* stream, int (*function)(void*), void* data) {
-  return put_function(stream, [=] {
+  const auto run = [=] {
     if (function(data) != 0) throw launch_failed;
-  });
+  };
+  return put(stream, {.function = run, .is_of_kernel = true});
 }
 StandInAnswer cuGetErrorString(StandInAnswer error, const char** text) {
   const std::map<int, const char*> texts{

@@ -130,12 +130,6 @@ def timed_rests(x, cos, sin):
 
 
 @ropewalk.kernel(**CHEAT)
-def timed_turns_one_head(x, cos, sin):
-    part = x[:, :, :1] if is_timed() else x
-    part[...] = turned(part, cos, sin)
-
-
-@ropewalk.kernel(**CHEAT)
 def timed_repeats(x, cos, sin):
     result = turned(x, cos, sin)
     x[...] = kept.setdefault(x.ctypes.data, result) if is_timed() else result
