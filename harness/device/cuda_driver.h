@@ -28,9 +28,7 @@ using Owned = std::unique_ptr<Tag, Result (*)(Tag*)>;
 
 inline constexpr Result success = 0, out_of_memory = 2, no_device = 100;
 inline constexpr Result capture_unsupported = 900;  ///< also what waits while a stream is captured
-/// What waits or allocates there, what comes after that, and a wait for what is captured.
-inline constexpr Result refused_in_capture[] = {capture_unsupported, 901, 907};
-inline constexpr unsigned stream_non_blocking = 1;          ///< CU_STREAM_NON_BLOCKING
+inline constexpr unsigned stream_non_blocking = 1;  ///< CU_STREAM_NON_BLOCKING
 inline constexpr int node_allocates = 10, node_frees = 11;  ///< CUgraphNodeType
 inline constexpr int capture_global = 0;                    ///< CU_STREAM_CAPTURE_MODE_GLOBAL
 inline constexpr int multiprocessor_count = 16, l2_cache_bytes = 38;  ///< CUdevice_attribute

@@ -241,14 +241,8 @@ cuda::Result DeviceMemory::end_capture() {
   return CapturedGraph(device_.driver(), std::exchange(captured_, nullptr)).ended();
 }
 
-// A framework tells of a failure in the driver's words for it.
-bool DeviceMemory::waits(const std::string& failure) {
-  const auto is = [&](cuda::Result error) {
-    const char* text = nullptr;
-    device_.driver().GetErrorString(error, &text);
-    return text != nullptr && failure.find(text) != std::string::npos;
-  };
-  if (captured_ == nullptr || std::ranges::none_of(cuda::refused_in_capture, is)) return false;
+bool DeviceMemory::drop_capture() {
+  if (captured_ == nullptr) return false;
   end_capture();
   write_all_given();
   return true;

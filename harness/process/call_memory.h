@@ -66,9 +66,9 @@ class CallMemory : public MemorySpace {
   /// captured and launched as a graph, if this memory has such. Both throw StepFailed.
   virtual void begin_apply(const rope_operands&, [[maybe_unused]] bool as_graph) {}
   virtual void launch(const rope_operands&) {}
-  /// Comes after an apply that failed while it was captured. True if it waits or takes memory,
-  /// which no graph can. Then what it was given is back, and it may be called without a graph.
-  virtual bool waits([[maybe_unused]] const std::string& failure) { return false; }
+  /// Comes after an apply that failed. True if it was captured: then what it was given is back, and
+  /// it may be called without a graph.
+  virtual bool drop_capture() { return false; }
   /// Comes in place of launch() after an apply that failed. Returns what the memory knows of it.
   virtual std::string why_apply_failed() { return {}; }
 

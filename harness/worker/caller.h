@@ -220,14 +220,15 @@ class Caller {
     };
     make(makes_graph(kernel, call) && !waits_);
     // A framework may load code in a call, and the next one can be captured. If it waits for its
-    // device, none can.
-    if (answer != ROPE_OK && memory_.waits(why)) {
+    // device, none can. It says so in words of its own, so any failure is tried without a graph.
+    const bool is_framework = (kernel.flags & ROPE_INTERPRETED) != 0;
+    if (answer != ROPE_OK && is_framework && memory_.drop_capture()) {
       make(false);
       if (answer == ROPE_OK) {
         memory_.wait(o.stream);
         make(true);
       }
-      if (answer != ROPE_OK && memory_.waits(why)) {
+      if (answer != ROPE_OK && memory_.drop_capture()) {
         waits_ = true;
         watch_.note_waits();
         make(false);

@@ -17,8 +17,12 @@ NUMPY = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "i2", "i32": "i4", "i64"
 def over(address, dtype, shape, strides):
     """The numpy array at an address. Strides count elements."""
     item = np.dtype(NUMPY[dtype])
-    # The contract gives the stride of an axis of size 1 no meaning.
-    steps = [0 if n == 1 else s * item.itemsize for n, s in zip(shape, strides)]
+    # The contract gives the stride of an axis of size 1 no meaning. Some kernels read it: it is the
+    # size of what lies inside.
+    steps, inside = [], item.itemsize
+    for n, s in zip(reversed(shape), reversed(strides)):
+        steps.insert(0, inside if n == 1 else s * item.itemsize)
+        inside = steps[0] * n
     span = sum((n - 1) * s for n, s in zip(shape, steps)) + item.itemsize
     return np.ndarray(shape, item, (C.c_char * span).from_address(address), 0, steps)
 
