@@ -1,8 +1,6 @@
 // Keeps a device busy while calls of a kernel are repeated: fills and copies of a block of the
 // suite's own, on a stream of its own. On an idle device the blocks of a kernel begin at once and
-// in order, and work that nothing joins is done before it is needed. Beside other work they wait
-// and compete, so a race shows.
-//
+// in order, and what nothing joins is done in time. Beside other work they wait, so a race shows.
 // At most one batch lies on the stream. A device without room for the block has no load. What the
 // driver answers is of no account here: an error that stays is met by the calls themselves.
 #pragma once

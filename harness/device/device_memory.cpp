@@ -225,7 +225,10 @@ void DeviceMemory::fill_all_with_poison() {
 // The buffers hold poison while apply's work is captured. So work that apply puts on another
 // stream, and that no graph repeats, finds nothing but poison.
 void DeviceMemory::begin_apply(const rope_operands& o, bool as_graph) {
-  end_capture();
+  if (captured_ != nullptr) {  // the last one failed, and left the poison
+    end_capture();
+    write_all_given();
+  }
   if (as_graph) fill_all_with_poison();
   device_.wait_for_queued();
   if (!as_graph) return;
@@ -239,13 +242,6 @@ void DeviceMemory::begin_apply(const rope_operands& o, bool as_graph) {
 cuda::Result DeviceMemory::end_capture() {
   if (captured_ == nullptr) return cuda::success;
   return CapturedGraph(device_.driver(), std::exchange(captured_, nullptr)).ended();
-}
-
-bool DeviceMemory::drop_capture() {
-  if (captured_ == nullptr) return false;
-  end_capture();
-  write_all_given();
-  return true;
 }
 
 std::string DeviceMemory::why_apply_failed() {

@@ -48,7 +48,6 @@ class DeviceMemory final : public CallMemory {
   void begin_apply(const rope_operands& o, bool as_graph) override;
   void launch(const rope_operands& o) override;
   std::string why_apply_failed() override;
-  bool drop_capture() override;
   void collect() override;
   std::string kept_by(const std::function<void()>& calls) override;
   std::string kept_by_states() override;

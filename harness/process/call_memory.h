@@ -66,9 +66,6 @@ class CallMemory : public MemorySpace {
   /// captured and launched as a graph, if this memory has such. Both throw StepFailed.
   virtual void begin_apply(const rope_operands&, [[maybe_unused]] bool as_graph) {}
   virtual void launch(const rope_operands&) {}
-  /// Comes after an apply that failed. True if it was captured: then what it was given is back, and
-  /// it may be called without a graph.
-  virtual bool drop_capture() { return false; }
   /// Comes in place of launch() after an apply that failed. Returns what the memory knows of it.
   virtual std::string why_apply_failed() { return {}; }
 

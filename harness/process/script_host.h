@@ -21,11 +21,9 @@ extern "C" struct ropewalk_script_host {
   /// Of a state on a device: gathers the rows of all its calls, on their streams. From now on its
   /// calls gather none.
   std::int32_t (*rows)(const void* state);
-  /// Adds what the pools of libraries on a device gave out, and took of the device, since the last
-  /// question.
+  /// Adds what the pools of libraries on a device gave out and took of it since the last question.
   void (*took)(std::uint64_t* calls, std::int64_t* bytes);
-  /// An empty function on a device, which takes all that kernels there take. NULL: no file of this
-  /// process has a kernel there.
+  /// An empty function on a device. NULL: no file of this process has a kernel there.
   const rope_kernel* (*floor)();
 };
 

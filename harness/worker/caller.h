@@ -218,18 +218,17 @@ class Caller {
       answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state.address());
       why = answer == ROPE_OK ? "" : why_failed();
     };
-    make(makes_graph(kernel, call) && !waits_);
-    // A framework may load code in a call, and the next one can be captured. If it waits for its
-    // device, none can. It says so in words of its own, so any failure is tried without a graph.
-    const bool is_framework = (kernel.flags & ROPE_INTERPRETED) != 0;
-    if (answer != ROPE_OK && is_framework && memory_.drop_capture()) {
+    const bool as_graph = makes_graph(kernel, call) && !waits_;
+    make(as_graph);
+    // A framework may load code in a call: the next one can be captured. None can if it waits.
+    if (answer != ROPE_OK && as_graph && (kernel.flags & ROPE_INTERPRETED) != 0) {
       make(false);
       if (answer == ROPE_OK) {
         memory_.wait(o.stream);
         make(true);
+        waits_ = answer != ROPE_OK;
       }
-      if (answer != ROPE_OK && memory_.drop_capture()) {
-        waits_ = true;
+      if (waits_) {
         watch_.note_waits();
         make(false);
       }

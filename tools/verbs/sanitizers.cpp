@@ -26,39 +26,17 @@ std::string setting(const char* name, const char* otherwise) {
 // reported: the suite asks it what it can do, and a kernel tells of its own.
 std::vector<std::string> command_of(const VerdictRow& row, const VerifyOptions& options,
                                     const std::string& tool, const std::string& limit_s) {
-  std::vector<std::string> words{"timeout",
-                                 "--kill-after=5",
-                                 limit_s,
-                                 "env",
-                                 "ROPEWALK_DEVICE_MEMORY=exact",
-                                 setting("ROPEWALK_COMPUTE_SANITIZER", "compute-sanitizer"),
-                                 "--tool",
-                                 tool,
-                                 "--target-processes",
-                                 "all",
-                                 "--error-exitcode",
-                                 "9",
-                                 "--report-api-errors",
-                                 "no",
-                                 harness::own_executable(),
-                                 "verify",
-                                 "--no-cuda",
-                                 "--plugin",
-                                 row.plugin,
-                                 "--kernel",
-                                 row.kernel,
-                                 "--jobs",
-                                 "1",
-                                 "--profile",
-                                 "smoke",
-                                 "--seed",
-                                 std::to_string(options.seed),
-                                 "--one-case",
-                                 "--json",
-                                 "--quiet"};
-  if (tool != "memcheck") words.erase(words.begin() + 12, words.begin() + 14);  // its alone
-  for (const std::string& property : options.properties)
-    words.insert(words.end(), {"--property", property});
+  std::vector<std::string> words{"timeout", "--kill-after=5", limit_s, "env"};
+  const auto add = [&](const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  add({"ROPEWALK_DEVICE_MEMORY=exact", setting("ROPEWALK_COMPUTE_SANITIZER", "compute-sanitizer"),
+       "--tool", tool, "--target-processes", "all", "--error-exitcode", "9"});
+  if (tool == "memcheck") add({"--report-api-errors", "no"});
+  add({harness::own_executable(), "verify", "--no-cuda", "--plugin", row.plugin, "--kernel",
+       row.kernel, "--jobs", "1", "--profile", "smoke", "--seed", std::to_string(options.seed),
+       "--one-case", "--json", "--quiet"});
+  for (const std::string& property : options.properties) add({"--property", property});
   return words;
 }
 

@@ -7,36 +7,35 @@ namespace {
 
 class OnDevice : public WithNumpy {};
 
-Result on_stand_in(const std::string& python, const std::string& words,
-                   const std::string& settings = "") {
+Result on_stand_in(const std::string& words, const std::string& settings = "",
+                   const std::string& python = python_with("numpy")) {
   return ropewalk(words + " --no-cuda --profile smoke --python " + python,
                   "ROPEWALK_CUDA_DRIVER='" + std::string(ROPEWALK_STANDIN_DRIVER) +
                       "' ROPEWALK_STANDIN=" + settings + " ");
 }
-Result judged(const std::string& words, const std::string& settings = "") {
-  return on_stand_in(python_with("numpy"), "verify --plugin " + planted + "device.py " + words,
-                     settings);
+const std::string functions = planted + "device.py ", verify = "verify --cases 1 --plugin ";
+
+void expect_all_hold(const Result& r, const std::string& names) {
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  std::istringstream words(names);
+  for (std::string name; words >> name;)
+    EXPECT_TRUE(contains(r.out, "PASS  " + name + " ")) << name << r.out;
 }
 
 TEST_F(OnDevice, RightFunctionsHold) {
-  const Result r = judged(
-      "--kernel 'right_*' --property shared_inputs --property norm --property adjoint --cases 1");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  for (const std::string form : {"new", "out", "in_place", "if_states_are_freed"})
-    EXPECT_TRUE(contains(r.out, "PASS  right_" + form + " ")) << form << r.out;
+  const Result r = on_stand_in(verify + functions + "--kernel 'right_*' --property norm " +
+                               "--property shared_inputs --property adjoint");
+  expect_all_hold(r, "right_new right_out right_in_place right_if_states_are_freed");
   EXPECT_TRUE(contains(r.out, "(cuda: stand-in, python 3.")) << r.out;
 }
 
 TEST_F(OnDevice, ThoseOfTorchHold) {
-  const std::string python = python_with("torch");
+  const std::string python = python_with("torch"), those = planted + "device_torch.py ";
   if (python.empty()) GTEST_SKIP() << "no python3 here has torch";
-  const Result r = on_stand_in(python, "verify --plugin " + planted +
-                                           "device_torch.py --kernel 'torch_*' --kernel raw "
-                                           "--property attention_scale --property adjoint "
-                                           "--property shared_inputs --cases 1");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  for (const std::string form : {"torch_new", "torch_in_place", "torch_cache", "raw"})
-    EXPECT_TRUE(contains(r.out, "PASS  " + form + " ")) << form << r.out;
+  const std::string words = "--kernel 'torch_*' --kernel raw --property attention_scale ";
+  const Result r = on_stand_in(
+      verify + those + words + "--property shared_inputs --property adjoint", "", python);
+  expect_all_hold(r, "torch_new torch_in_place torch_cache raw");
 }
 
 TEST_F(OnDevice, EachWrongOneFailsByName) {
@@ -54,8 +53,7 @@ TEST_F(OnDevice, EachWrongOneFailsByName) {
                 {"keeps_results", "keeps_results half_split f32 table"}};
   std::string kernels;
   for (const auto& error : errors) kernels += " --kernel " + error.kernel;
-  const Result r =
-      judged("--property shared_inputs --property identity_at_zero --cases 1" + kernels);
+  const Result r = on_stand_in(verify + functions + "--property shared_inputs " + kernels);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   for (const auto& [kernel, words] : errors) {
     EXPECT_TRUE(contains(r.out, "FAIL  " + kernel + " ")) << kernel << r.out;
@@ -68,9 +66,8 @@ TEST_F(OnDevice, CheatsOfTimedCallsAreBroken) {
   for (const std::string settings : {"l2=4096", "l2=4096,captures_no_functions"}) {
     const auto out = fresh();
     const Result r = on_stand_in(
-        python_with("numpy"),
         "bench --no-baselines --launches 1 --rounds 12 --shape q=2,k=2,d=8,tokens=4 --plugin " +
-            planted + "device.py --kernel 'timed_*' --baseline timed_right --out " + out.string(),
+            functions + "--kernel 'timed_*' --baseline timed_right --out " + out.string(),
         settings);
     std::string measured;
     std::istringstream rows(slurp(out / "results.jsonl"));
@@ -91,7 +88,8 @@ TEST_F(OnDevice, CheatsOfTimedCallsAreBroken) {
 
 TEST_F(OnDevice, ACallThatWaitsIsToldAndJudgedWithoutAGraph) {
   const Result r =
-      judged("--kernel right_out --property clean_call --json", "captures_no_functions");
+      on_stand_in(verify + functions + "--kernel right_out --property clean_call --json",
+                  "captures_no_functions");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "a call waits for its device or takes memory of it: no graph"))
       << r.out;
