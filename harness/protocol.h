@@ -27,7 +27,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 9;
+inline constexpr std::uint32_t version = 10;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.
@@ -117,7 +117,7 @@ struct KernelEntry {
   /// the device that the worker opened for it, or the interpreter that runs it; else empty
   char device[128];
   std::int32_t memory, angle_contract;
-  std::uint32_t flags;
+  std::uint32_t flags, extensions;
   double error_bound;
   std::uint32_t exceptions, reads_past;  ///< exceptions: those tolerated included
   std::uint32_t tolerated;               ///< exceptions that the kernel does not declare
@@ -151,10 +151,12 @@ struct CallDescriptor {
   std::uint32_t workspace_at_end;  ///< the workspace ends at (1) or begins at (0) a forbidden page
   std::uint32_t state;             ///< which of the `most_states` states that may be alive at once
   rope_problem problem;            ///< pointers are ignored
+  rope_axes axes;                  ///< the same; axes = 0: the problem has none
   Region inv_freq, positions;
   struct {
     Region in, out, cos, sin;
   } tensor[ROPE_MAX_TENSORS];
+  Region axis_of_pair;
   std::uint32_t callers;  ///< step_repeat: number of descriptors, this one included
   std::uint32_t rounds;   ///< step_repeat: calls wanted of each caller; time may end it earlier
   std::uint32_t growth;   ///< Growth of the structs that the entries are shown
@@ -186,13 +188,14 @@ enum class Phase : std::uint32_t {
 };
 
 /// Regions of a mapping record, in the order of CallDescriptor: inv_freq, positions, then in, out,
-/// cos, sin of each tensor, then the workspace.
-inline constexpr int region_count = 2 + 4 * ROPE_MAX_TENSORS + 1;
-inline constexpr int workspace_region = region_count - 1;
+/// cos, sin of each tensor, axis_of_pair, then the workspace. inv_freq and axis_of_pair are always
+/// in the host's memory.
+inline constexpr int region_count = 2 + 4 * ROPE_MAX_TENSORS + 2;
+inline constexpr int axis_region = region_count - 2, workspace_region = region_count - 1;
 
 struct MappedRegion {
-  /// Address in the worker and length in bytes, without the guards. Those of inv_freq and the
-  /// workspace are exact to the byte.
+  /// Address in the worker and length in bytes, without the guards. Those of inv_freq, axis_of_pair
+  /// and the workspace are exact to the byte.
   std::uint64_t begin, bytes;
 };
 

@@ -23,8 +23,13 @@ ShiftedRuns run_shifted(Subject& subject, Problem problem) {
   out.here = run(subject, std::move(problem));
   out.failure = out.here.failure;
   if (out.here.failed()) return out;
-  out.there =
-      run_part(subject, out.here, {with_positions(c, [&](std::int64_t p) { return p + c.shift; })});
+  Case there = with_positions(c, [&](std::int64_t p) { return p + c.shift; });
+  const auto axes = static_cast<std::size_t>(c.axes);
+  const std::size_t alone = hash(c.seed, 0xa17) % (axes + 1), plane = there.positions.size() / axes;
+  const bool one_alone = axes > 1 && alone < axes && c.position_axis_stride != 0;
+  for (std::size_t i = 0; one_alone && i < there.positions.size(); ++i)
+    if (i / plane != alone) there.positions[i] -= c.shift;
+  out.there = run_part(subject, out.here, {there});
   out.failure = out.there.failure;
   if (out.there.failed()) return out;
   out.angle = std::max(angle_error(out.here.problem), angle_error(out.there.problem));

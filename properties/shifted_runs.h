@@ -10,7 +10,8 @@
 
 namespace ropewalk::properties {
 
-/// Two runs with the same inputs. In the second, each position is larger by the case's shift.
+/// Two runs with the same inputs. In the second, each position is larger by the case's shift; with
+/// several axes, those of one axis or of all, by the seed.
 /// Throws BadCase if q and k turn by other angles, or if their products may leave the range of a
 /// type.
 struct ShiftedRuns {

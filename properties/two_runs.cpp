@@ -47,14 +47,26 @@ double lost_on_store(const bounds::Precision& p, const PairValue& y) {
   return std::hypot(of(y.re), of(y.im));
 }
 
+// The elements of a row that a law compares.
+std::vector<std::int64_t> compared_elements(const rope_problem& p, std::uint32_t tensor,
+                                            const Law& law) {
+  std::vector<std::int64_t> out;
+  if (!law.only)
+    for (std::int64_t e = 0; e < p.tensor[tensor].head_dim; ++e) out.push_back(e);
+  for (std::int64_t i = 0; law.only && p.tensor[tensor].rotate != 0 && i < p.rotary_dim / 2; ++i)
+    if (const PairIndex e = pair_elements(p, tensor, i); law.only(i))
+      out.insert(out.end(), {e.first, e.second});
+  return out;
+}
+
 void compare_bits(const Run& first, const Run& second, const HeadPlace& at, const HeadPlace& origin,
-                  const char* broken, Tally& tally) {
+                  const Law& law, const std::vector<std::int64_t>& elements, Tally& tally) {
   const Dtype dtype = tensor_dtype(second.problem.source, at.tensor);
   const auto size = static_cast<std::size_t>(data_type(dtype).bytes);
   for (std::size_t placement = 0; placement < 2; ++placement) {
     const std::byte* expected = output_row(first, placement, origin);
     const std::byte* got = output_row(second, placement, at);
-    for (std::int64_t e = 0; e < second.problem.asked.tensor[at.tensor].head_dim; ++e) {
+    for (const std::int64_t e : elements) {
       const bool equal = std::memcmp(expected + static_cast<std::size_t>(e) * size,
                                      got + static_cast<std::size_t>(e) * size, size) == 0;
       tally.add(equal ? 0 : 1, 0, [&](Finding& f) {
@@ -63,7 +75,7 @@ void compare_bits(const Run& first, const Run& second, const HeadPlace& at, cons
         f.reason =
             equal ? ""
                   : fmt::format("{}: other bits, although ROPE_BITWISE_INVARIANT promises the same",
-                                broken);
+                                law.broken);
       });
     }
   }
@@ -129,11 +141,7 @@ Part part_of(const Case& c, CaseRange rows, CaseRange tokens) {
              at.t += tokens.first;
              return at;
            }};
-  std::vector<std::int64_t> kept;
-  for (std::int64_t b = rows.first; b < rows.end; ++b)
-    for (std::int64_t t = tokens.first; t < tokens.end; ++t)
-      kept.push_back(out.alone.positions[static_cast<std::size_t>(b * c.tokens + t)]);
-  out.alone.positions = kept;
+  out.alone.positions = positions_of_part(c, {rows.first, rows.end}, {tokens.first, tokens.end});
   for (TensorCase& t : out.alone.tensors) t.values.clear();  // they are copied from the whole
   out.alone.batch = rows.end - rows.first;
   out.alone.tokens = tokens.end - tokens.first;
@@ -177,12 +185,16 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
              Tally& tally) {
   const Case& c = first.problem.source;
   const bool bits = law.same_bits && (subject.facts.flags & ROPE_BITWISE_INVARIANT) != 0;
+  std::vector<std::int64_t> elements[ROPE_MAX_TENSORS];
+  for (std::uint32_t i = 0; bits && i < second.problem.asked.tensor_count; ++i)
+    elements[i] = compared_elements(second.problem.asked, i, law);
   for_each_head_of_both(second, law.source, [&](const HeadPlace& at, const HeadPlace& origin) {
-    if (bits) return compare_bits(first, second, at, origin, law.broken, tally);
+    if (bits) return compare_bits(first, second, at, origin, law, elements[at.tensor], tally);
     if (second.problem.asked.tensor[at.tensor].rotate == 0) return;
     const bounds::Precision precision = precision_of(subject.facts, c, origin.tensor);
     for (std::size_t placement = 0; placement < 2; ++placement)
       for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
+        if (law.only && !law.only(i)) continue;
         const PairValue before = output_at(first, placement, origin, i);
         const PairValue expected = law.expected ? law.expected(before) : before;
         const PairValue got = output_at(second, placement, at, i);

@@ -26,11 +26,8 @@ struct Part {
   harness::Case alone;
   harness::HeadSource source = nullptr;  ///< NULL: of the head at the same place
 };
-/// Some batch rows and tokens of a case: those from `first` on, before `end`.
-struct CaseRange {
-  std::int64_t first, end;
-};
-Part part_of(const harness::Case& c, CaseRange rows, CaseRange tokens);
+/// Some batch rows and tokens of a case.
+Part part_of(const harness::Case& c, harness::CaseRange rows, harness::CaseRange tokens);
 /// Runs a part. Where both placements of the whole have equal positions, those of the part do too.
 Run run_part(harness::Subject& subject, const Run& whole, const Part& part);
 
@@ -68,6 +65,8 @@ struct Law {
   /// Results must be equal bit for bit if the kernel promises ROPE_BITWISE_INVARIANT. `bound` and
   /// `expected` are then of no account.
   bool same_bits = false;
+  /// The pairs that are compared; NULL: all, and what is not rotated.
+  std::function<bool(std::int64_t pair)> only = nullptr;
 };
 void compare(const harness::Subject& subject, const Run& first, const Run& second, const Law& law,
              harness::Tally& tally);

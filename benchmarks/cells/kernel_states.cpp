@@ -72,7 +72,7 @@ void KernelStates::begin(const std::vector<double>& inv_freq,
   have_begun_ = true;
   for (Call& call : calls) {
     if (kernel_.prepare == nullptr) break;
-    const Grown<rope_problem> given(*call.problem.shown());
+    const GrownProblem given(*call.problem.shown());
     const std::int64_t held = heap_bytes();
     const auto begin = std::chrono::steady_clock::now();
     call.state.prepare(OnThread(), kernel_, given);

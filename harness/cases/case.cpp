@@ -1,6 +1,7 @@
 #include "harness/cases/case.h"
 
 #include "base/text_file.h"
+#include "harness/cases/axes.h"
 #include "harness/cases/data.h"
 #include "reference/frequency_rule.h"
 
@@ -15,7 +16,7 @@ std::vector<Dtype> types_beside(Dtype dtype) {
 std::vector<std::int64_t> positions_of(const Case& c) {
   if (c.position_rule == PositionRule::list) return c.positions;
   std::vector<std::int64_t> out;
-  out.reserve(static_cast<std::size_t>(c.batch * c.tokens));
+  out.reserve(static_cast<std::size_t>(c.axes * c.batch * c.tokens));
   // A broadcast axis (stride 0) repeats its first value.
   const bool one_row = c.position_batch_stride == 0, one_token = c.position_token_stride == 0;
   for (std::int64_t b = 0; b < c.batch; ++b)
@@ -29,6 +30,17 @@ std::vector<std::int64_t> positions_of(const Case& c) {
                       static_cast<std::int64_t>(hash(c.seed, 0x705, row, token) % span));
       }
     }
+  if (c.axes > 1) add_planes(c, out);
+  return out;
+}
+
+std::vector<std::int64_t> positions_of_part(const Case& c, CaseRange rows, CaseRange tokens) {
+  const std::vector<std::int64_t> all = positions_of(c);
+  std::vector<std::int64_t> out;
+  for (std::int64_t axis = 0; axis < c.axes; ++axis)
+    for (std::int64_t b = rows.first; b < rows.end; ++b)
+      for (std::int64_t t = tokens.first; t < tokens.end; ++t)
+        out.push_back(all[static_cast<std::size_t>((axis * c.batch + b) * c.tokens + t)]);
   return out;
 }
 

@@ -72,9 +72,14 @@ inline bool is_extreme(DataPattern data) {
 /// Positions lie in [-position_limit, position_limit), as the contract says.
 inline constexpr std::int64_t position_limit = std::int64_t{1} << 31;
 
-/// Where positions come from: an explicit list [batch, tokens], `from + step * token`, or seeded
-/// values in [from, to].
+/// Where positions come from: an explicit list [axes, batch, tokens], `from + step * token`, or
+/// seeded values in [from, to].
 enum class PositionRule : std::int32_t { list, consecutive, random };
+
+/// The positions of the axes after the first, where no list says them: those of the first; others;
+/// others, of which two planes are equal; those of the first for the first third of the tokens, the
+/// text, and then others; or, after the text, the rows and columns of a picture (cases/axes.h).
+enum class AxisPositions : std::int32_t { equal, apart, two_equal, after_text, picture };
 
 /// What the kernel did before the call that is judged (harness/judge/executor.h): nothing, and then
 /// a call at other addresses; a call of the same state whose other contents lay at the very
@@ -105,6 +110,11 @@ struct Case {
   /// true: rope_problem has no positions, and tables are indexed by token
   bool positions_null = false;
   std::int64_t position_batch_stride = contiguous, position_token_stride = contiguous;
+  std::int64_t axes = 1;  ///< of the positions; 1: the problem has no rope_axes
+  std::vector<std::uint8_t>
+      axis_of_pair;  ///< rotary_dim / 2, each below `axes`; empty with one axis
+  AxisPositions axis_positions = AxisPositions::equal;
+  std::int64_t position_axis_stride = contiguous, table_axis_stride = contiguous;
   std::int32_t rows_by = ROPE_ROW_BY_POSITION;
   std::int64_t table_spare_rows = 0;  ///< table rows beyond the needed rows
   std::int64_t table_row_stride = contiguous;
@@ -180,8 +190,15 @@ Case case_from_text(const std::string& text);
 /// overflow, and the limit of 2 GiB for all buffers.
 void validate(const Case& c);
 
-/// The position of every token of every batch row, batch-major.
+/// The position of every token of every batch row, batch-major, axis by axis.
 std::vector<std::int64_t> positions_of(const Case& c);
+
+/// Some rows or tokens: those from `first` on, before `end`.
+struct CaseRange {
+  std::int64_t first, end;
+};
+/// The positions of some batch rows and tokens, axis by axis.
+std::vector<std::int64_t> positions_of_part(const Case& c, CaseRange rows, CaseRange tokens);
 
 /// The frequencies in rad per position, rounded to f32 under the f32_angle contract.
 std::vector<double> frequencies_of(const Case& c);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "harness/cases/axes.h"
 #include "harness/cases/case.h"
 #include "harness/cases/checked.h"
 #include "harness/cases/names.h"
@@ -75,10 +76,27 @@ void check_sizes(const Case& c) {
   }
 }
 
+void check_axes(const Case& c) {
+  require(c.axes >= 1 && c.axes <= most_axes, "axes must be 1 to {}", most_axes);
+  const std::int64_t wanted = c.axes == 1 ? 0 : c.rotary_dim / 2;
+  require(std::ssize(c.axis_of_pair) == wanted,
+          "axis_of_pair needs rotary_dim / 2 = {} axes, got {}: it is for axes=2 to 4", wanted,
+          c.axis_of_pair.size());
+  for (const std::uint8_t axis : c.axis_of_pair)
+    require(axis < c.axes, "axis_of_pair has axis {}, but there are {}", axis, c.axes);
+  require(c.axes > 1 || c.axis_positions == AxisPositions::equal,
+          "axis_positions is for axes=2 to 4");
+  require(c.position_axis_stride >= contiguous && c.table_axis_stride >= contiguous,
+          "the strides of axes must not be negative");
+  require(c.table_axis_stride == contiguous ||
+              (c.axes > 1 && c.contract == ROPE_CONTRACT_TABLE && c.rows_by == ROPE_ROW_BY_TOKEN),
+          "table_axis_stride is for tables by token, of several axes");
+}
+
 void check_positions(const Case& c, const std::vector<std::int64_t>& positions) {
-  require(std::ssize(positions) == c.batch * c.tokens,
-          "positions needs batch * tokens = {} values, got {}", c.batch * c.tokens,
-          positions.size());
+  require(std::ssize(positions) == c.axes * c.batch * c.tokens,
+          "positions needs {}batch * tokens = {} values, got {}", c.axes > 1 ? "axes * " : "",
+          c.axes * c.batch * c.tokens, positions.size());
   require(c.position_batch_stride >= contiguous && c.position_token_stride >= contiguous,
           "position strides must not be negative");
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
@@ -89,20 +107,23 @@ void check_positions(const Case& c, const std::vector<std::int64_t>& positions) 
   }
   require(!c.positions_null || (table && c.rows_by == ROPE_ROW_BY_TOKEN),
           "positions_null is for tables by token");
-  for (std::int64_t b = 0; b < c.batch; ++b)
-    for (std::int64_t t = 0; t < c.tokens; ++t) {
-      const auto at = [&](std::int64_t row, std::int64_t token) {
-        return positions[static_cast<std::size_t>(row * c.tokens + token)];
-      };
-      require(at(b, t) ==
-                  at(c.position_batch_stride == 0 ? 0 : b, c.position_token_stride == 0 ? 0 : t),
-              "a broadcast position stride (0) needs equal positions along that axis");
-    }
+  for (std::int64_t axis = 0; axis < c.axes; ++axis)
+    for (std::int64_t b = 0; b < c.batch; ++b)
+      for (std::int64_t t = 0; t < c.tokens; ++t) {
+        const auto at = [&](std::int64_t plane, std::int64_t row, std::int64_t token) {
+          return positions[static_cast<std::size_t>((plane * c.batch + row) * c.tokens + token)];
+        };
+        require(at(axis, b, t) == at(c.position_axis_stride == 0 ? 0 : axis,
+                                     c.position_batch_stride == 0 ? 0 : b,
+                                     c.position_token_stride == 0 ? 0 : t),
+                "a broadcast position stride (0) needs equal positions along that axis");
+      }
 }
 
 void check_alone(const Case& c) {
   check_sizes(c);
-  const std::int64_t tokens = times(c.batch, c.tokens);
+  check_axes(c);
+  const std::int64_t tokens = times(times(c.batch, c.tokens), c.axes);
   require(tokens <= largest_case_bytes / 8, "the case is larger than 2 GiB");
   require(c.position_rule != PositionRule::random || c.position_from <= c.position_to,
           "positions=random:A:B needs A <= B");
@@ -141,7 +162,10 @@ void check_calls(const Case& c) {
     require(std::memcmp(&mine, &theirs, sizeof mine) == 0 && call.rope_theta == other->rope_theta &&
                 call.scaling == other->scaling && call.scaling_values == other->scaling_values &&
                 call.inv_freq == other->inv_freq &&
-                call.table_spare_rows == other->table_spare_rows,
+                call.table_spare_rows == other->table_spare_rows && call.axes == other->axes &&
+                call.axis_of_pair == other->axis_of_pair &&
+                call.position_axis_stride == other->position_axis_stride &&
+                call.table_axis_stride == other->table_axis_stride,
             "call {} asks another problem than state {} was made for: give it another state",
             number, call.state);
   }

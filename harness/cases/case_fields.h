@@ -9,6 +9,8 @@ inline constexpr Words<15> pattern_words{"unit",       "wide",    "basis",     "
                                          "huge",       "special", "subnormal", "edge",  "span",
                                          "zero_heads", "zeros",   "small",     "large", "prompt"};
 inline constexpr Words<4> before_words{"nothing", "other_contents", "other_state", "numbers"};
+inline constexpr Words<5> axis_positions_words{"equal", "apart", "two_equal", "after_text",
+                                               "picture"};
 inline constexpr Words<3> caller_states_words{"one", "two", "two_problems"};
 
 /// Calls `visit(name, field, words...)` once for each field of a case, with its word in a replay
@@ -33,6 +35,11 @@ void visit_fields(C& c, Visit&& visit) {
   visit("positions_null", c.positions_null);
   visit("position_batch_stride", c.position_batch_stride);
   visit("position_token_stride", c.position_token_stride);
+  visit("axes", c.axes);
+  visit("axis_of_pair", c.axis_of_pair);
+  visit("axis_positions", c.axis_positions, axis_positions_words);
+  visit("position_axis_stride", c.position_axis_stride);
+  visit("table_axis_stride", c.table_axis_stride);
   visit("rows_by", c.rows_by, rows_by_words);
   visit("table_spare_rows", c.table_spare_rows);
   visit("table_row_stride", c.table_row_stride);

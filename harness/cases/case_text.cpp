@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/text_file.h"
+#include "harness/cases/axes.h"
 #include "harness/cases/case_fields.h"
 #include "harness/cases/names.h"
 
@@ -46,6 +47,9 @@ std::string show(double v) {
 }
 std::string show(const Strides& s) {
   return fmt::format("{},{},{}", s.batch, s.token, s.head);
+}
+std::string show(const std::vector<std::uint8_t>& axis_of_pair) {
+  return map_text(axis_of_pair);
 }
 template <class T>
 std::string show(const std::vector<T>& list) {
@@ -146,6 +150,11 @@ struct FieldReader {
     v.clear();
     if (text.empty() && may_be_empty) return;
     for_each_item(text, [&](std::string_view item) { v.push_back(read_double(name, item)); });
+  }
+  void operator()(std::vector<std::uint8_t>& axis_of_pair) const {
+    axis_of_pair = map_of_text(text);
+    if (axis_of_pair.empty() && !(text.empty() && may_be_empty))
+      bad_value(name, text, "a map of axes 0 to 3, as 0*16,1*24 or (0,1,2)*20");
   }
   void operator()(Strides& s) const {
     std::vector<std::int64_t> v;
@@ -269,7 +278,8 @@ std::int64_t call_of(Word& word) {
 // Values of lists and letters, which each call has again.
 std::size_t listed_in(const Case& c) {
   std::size_t listed = c.positions.size() + c.inv_freq.size() + c.scaling_values.size() +
-                       c.kernel.size() + c.plugin.size() + c.property.size() + c.scaling.size();
+                       c.axis_of_pair.size() + c.kernel.size() + c.plugin.size() +
+                       c.property.size() + c.scaling.size();
   for (const TensorCase& t : c.tensors) listed += t.values.size();
   return listed;
 }

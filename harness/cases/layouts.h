@@ -55,6 +55,7 @@ inline void lay_plainly(Case& c) {
   c.fused = c.one_buffer = false;
   c.position_batch_stride = c.position_token_stride = contiguous;
   c.table_row_stride = contiguous;
+  c.position_axis_stride = c.table_axis_stride = contiguous;
   for (TensorCase& t : c.tensors) {
     t.in = t.out = {};
     t.in_at = t.out_at = 0;

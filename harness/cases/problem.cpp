@@ -8,6 +8,7 @@
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
 #include "harness/cases/poison.h"
+#include "harness/cases/tables.h"
 #include "harness/cases/tensor_content.h"
 
 namespace ropewalk::harness {
@@ -81,22 +82,21 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   return p;
 }
 
-// Adds a buffer of `elements` elements, all poison, and returns its index.
-int add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtype, bool writable) {
-  const std::int64_t bytes = times(elements, data_type(dtype).bytes);
-  std::int64_t sum = bytes;
-  for (const Buffer& other : out.buffers) sum = plus(sum, std::ssize(other.content));
-  require(sum <= largest_case_bytes, "the case is larger than 2 GiB");
-  // Memory for this copy, for the shared memory, and for the outputs of two placements.
-  if (const std::string why = memory_refusal(4 * sum); !why.empty()) throw NoMemory(why);
-  Buffer& b = out.buffers.emplace_back();
-  b.name = std::move(name);
-  b.dtype = dtype;
-  b.writable = writable;
-  b.content.resize(static_cast<std::size_t>(bytes));
-  fill_poison(b.content.data(), b.content.size(), dtype, writable ? Poison::a : Poison::read_only);
-  if (writable) b.owned.assign(static_cast<std::size_t>(elements), 0);
-  return static_cast<int>(out.buffers.size()) - 1;
+// The planes of positions lie one behind the other unless the case says otherwise; tables by token
+// do too.
+rope_axes axes_of(const Case& c, const rope_problem& p) {
+  rope_axes axes{{ROPE_EXT_AXES, sizeof(rope_axes), nullptr}, 0, 0, 0, 0, nullptr};
+  if (c.axes == 1) return axes;
+  axes.axes = static_cast<std::int32_t>(c.axes);
+  axes.position_axis_stride =
+      given_or(c.position_axis_stride, plus(position_index(p, c.batch - 1, c.tokens - 1), 1));
+  if (p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_TOKEN)
+    axes.table_axis_stride = given_or(c.table_axis_stride, elements_of_table(p));
+  require(axes.table_axis_stride == 0 || axes.table_axis_stride >= elements_of_table(p) ||
+              (axes.table_axis_stride >= c.rotary_dim / 2 &&
+               p.table_row_stride >= (c.axes - 1) * axes.table_axis_stride + c.rotary_dim / 2),
+          "the table strides put rows of two axes in the same place");
+  return axes;
 }
 
 // Marks the elements of a tensor's rows, none of which is owned.
@@ -182,105 +182,33 @@ void add_tensors(const Case& c, Problem& out) {
   if (c.one_buffer) mark_inputs(out);
 }
 
-// The table rows of one tensor, for all positions of a case. They are made frequency by frequency:
-// the oracle has a table for each, which then stays in the cache.
-class TableRows {
- public:
-  TableRows(const Problem& out, Oracle& oracle, std::uint32_t tensor)
-      : asked_(out.asked), type_{out.asked.table_dtype}, positions_(out.positions) {
-    positions_.insert(positions_.end(), out.other_positions.begin(), out.other_positions.end());
-    std::sort(positions_.begin(), positions_.end());
-    positions_.erase(std::unique(positions_.begin(), positions_.end()), positions_.end());
-    const auto half = static_cast<std::size_t>(asked_.rotary_dim / 2);
-    row_bytes_ = half * static_cast<std::size_t>(data_type(type_).bytes);
-    for (Bytes* rows : {&cos_, &sin_}) rows->resize(positions_.size() * row_bytes_);
-    with_floating_type(type_, [&]<class Stored>(std::type_identity<Stored>) {
-      for (std::size_t pair = 0; pair < half; ++pair)
-        for (std::size_t row = 0; row < positions_.size(); ++row) {
-          const auto at = static_cast<std::int64_t>(row * half + pair);
-          const Rotation r =
-              given_rotation(out, oracle, tensor, positions_[row], static_cast<std::int64_t>(pair));
-          store_as<Stored>(cos_, at, r.re.hi);
-          store_as<Stored>(sin_, at, r.im.hi);
-        }
-    });
-  }
-
-  // Writes the rows for the tokens at these positions.
-  void fill(const std::vector<std::int64_t>& positions, std::vector<std::byte>& cos,
-            std::vector<std::byte>& sin) const {
-    for (std::size_t token = 0; token < positions.size(); ++token) {
-      const std::int64_t position = positions[token];
-      const std::int64_t row =
-          asked_.table_rows_by == ROPE_ROW_BY_TOKEN ? static_cast<std::int64_t>(token) : position;
-      const std::int64_t at = asked_.table_rows == 1 ? 0 : row * asked_.table_row_stride;
-      const auto to = static_cast<std::size_t>(at * data_type(type_).bytes);
-      const auto found = std::lower_bound(positions_.begin(), positions_.end(), position);
-      const std::size_t from = static_cast<std::size_t>(found - positions_.begin()) * row_bytes_;
-      std::memcpy(cos.data() + to, cos_.data() + from, row_bytes_);
-      std::memcpy(sin.data() + to, sin_.data() + from, row_bytes_);
-    }
-  }
-
- private:
-  using Bytes = std::vector<std::byte>;
-
-  const rope_problem& asked_;
-  Dtype type_;
-  std::vector<std::int64_t> positions_;  // sorted, each once
-  std::size_t row_bytes_ = 0;
-  Bytes cos_, sin_;  // [positions, rotary_dim / 2]
-};
-
-// Rows that no token uses stay poison, which shows a kernel that reads a wrong row. Both placements
-// share one table by position; each has its own table by token.
-void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor) {
-  const rope_problem& p = out.asked;
-  const std::int64_t half = p.rotary_dim / 2;
-  const std::int64_t elements =
-      p.table_rows == 1 ? half : plus(times(p.table_rows - 1, p.table_row_stride), half);
-  const Dtype type{p.table_dtype};
-  const bool own_sin = c.own_sin && tensor > 0;
-  const std::string suffix = c.own_tables || own_sin ? "." + std::string(tensor_words[tensor]) : "";
-  TensorPlaces& places = out.tensor[tensor];
-  places.cos = own_sin ? out.tensor[0].cos : add_buffer(out, "cos" + suffix, elements, type, false);
-  places.sin = add_buffer(out, "sin" + suffix, elements, type, false);
-  const auto cos = static_cast<std::size_t>(places.cos), sin = static_cast<std::size_t>(places.sin);
-  auto &first_cos = out.buffers[cos].content, &first_sin = out.buffers[sin].content;
-  out.other_inputs.resize(out.buffers.size());
-  auto &other_cos = out.other_inputs[cos], &other_sin = out.other_inputs[sin];
-  const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
-  const TableRows rows(out, oracle, tensor);
-  if (out.other_positions.empty()) return rows.fill(out.positions, first_cos, first_sin);
-  if (by_token && !own_sin) other_cos = first_cos;
-  if (by_token) other_sin = first_sin;
-  rows.fill(out.positions, first_cos, first_sin);
-  rows.fill(out.other_positions, by_token ? other_cos : first_cos,
-            by_token ? other_sin : first_sin);
-}
-
 // Writes positions as a kernel reads them. Elements between them stay poison.
-void write_positions(const Case& c, const rope_problem& p,
-                     const std::vector<std::int64_t>& positions, std::vector<std::byte>& content) {
-  const std::int64_t size = data_type(c.position_dtype).bytes;
-  for (std::int64_t b = 0; b < p.batch; ++b)
-    for (std::int64_t t = 0; t < p.tokens; ++t) {
-      const std::int64_t wide = positions[static_cast<std::size_t>(b * p.tokens + t)];
-      const auto narrow = static_cast<std::int32_t>(wide);
-      const void* const value = size == 8 ? static_cast<const void*>(&wide) : &narrow;
-      std::byte* const at = content.data() + position_index(p, b, t) * size;
-      require(is_poison(at, c.position_dtype, Poison::read_only) ||
-                  std::memcmp(at, value, static_cast<std::size_t>(size)) == 0,
-              "the position strides put two different positions in the same place");
-      std::memcpy(at, value, static_cast<std::size_t>(size));
-    }
+void write_positions(const Problem& out, const std::vector<std::int64_t>& positions,
+                     std::vector<std::byte>& content) {
+  const rope_problem& p = out.asked;
+  const Dtype dtype = out.source.position_dtype;
+  const std::int64_t size = data_type(dtype).bytes, tokens = p.batch * p.tokens;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const auto number = static_cast<std::int64_t>(i), token = number % tokens;
+    const std::int64_t wide = positions[i];
+    const auto narrow = static_cast<std::int32_t>(wide);
+    const void* const value = size == 8 ? static_cast<const void*>(&wide) : &narrow;
+    std::byte* const at = content.data() + (number / tokens * out.axes.position_axis_stride +
+                                            position_index(p, token / p.tokens, token % p.tokens)) *
+                                               size;
+    require(is_poison(at, dtype, Poison::read_only) ||
+                std::memcmp(at, value, static_cast<std::size_t>(size)) == 0,
+            "the position strides put two different positions in the same place");
+    std::memcpy(at, value, static_cast<std::size_t>(size));
+  }
 }
 
-// Takes the same positions in opposite order. If this is the same order and they must differ, takes
-// their neighbours towards 0.
-void choose_other_positions(Problem& out, SecondPositions second) {
+// Takes the same positions in opposite order, axis by axis. If this is the same order and they must
+// differ, takes their neighbours towards 0.
+void choose_other_positions(const Case& c, Problem& out, SecondPositions second) {
   if (second == SecondPositions::none) return;
-  out.other_positions.assign(out.positions.rbegin(), out.positions.rend());
+  out.other_positions = out.positions;
+  reverse_planes(out.other_positions, c.axes);
   if (second == SecondPositions::reversed || out.other_positions != out.positions) return;
   for (std::int64_t& position : out.other_positions) position += position > 0 ? -1 : 1;
   const auto [low, high] =
@@ -295,16 +223,17 @@ void choose_other_positions(Problem& out, SecondPositions second) {
 
 void add_positions(const Case& c, Problem& out) {
   if (c.positions_null) return;
-  const std::int64_t last = position_index(out.asked, c.batch - 1, c.tokens - 1);
+  const std::int64_t last = plus(position_index(out.asked, c.batch - 1, c.tokens - 1),
+                                 times(c.axes - 1, out.axes.position_axis_stride));
   const int buffer = add_buffer(out, "positions", plus(last, 1), c.position_dtype, false);
   out.positions_buffer = buffer;
   auto& content = out.buffers[static_cast<std::size_t>(buffer)].content;
   out.other_inputs.resize(out.buffers.size());
   if (!out.other_positions.empty()) {
     out.other_inputs.back() = content;
-    write_positions(c, out.asked, out.other_positions, out.other_inputs.back());
+    write_positions(out, out.other_positions, out.other_inputs.back());
   }
-  write_positions(c, out.asked, out.positions, content);
+  write_positions(out, out.positions, content);
 }
 
 // Makes values from another seed for the second placement.
@@ -321,6 +250,23 @@ void add_other_inputs(Problem& p) {
 }
 
 }  // namespace
+
+int add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtype, bool writable) {
+  const std::int64_t bytes = times(elements, data_type(dtype).bytes);
+  std::int64_t sum = bytes;
+  for (const Buffer& other : out.buffers) sum = plus(sum, std::ssize(other.content));
+  require(sum <= largest_case_bytes, "the case is larger than 2 GiB");
+  // Memory for this copy, for the shared memory, and for the outputs of two placements.
+  if (const std::string why = memory_refusal(4 * sum); !why.empty()) throw NoMemory(why);
+  Buffer& b = out.buffers.emplace_back();
+  b.name = std::move(name);
+  b.dtype = dtype;
+  b.writable = writable;
+  b.content.resize(static_cast<std::size_t>(bytes));
+  fill_poison(b.content.data(), b.content.size(), dtype, writable ? Poison::a : Poison::read_only);
+  if (writable) b.owned.assign(static_cast<std::size_t>(elements), 0);
+  return static_cast<int>(out.buffers.size()) - 1;
+}
 
 rope_problem without_positions(const Case& c) {
   rope_problem p{};
@@ -393,24 +339,17 @@ Problem make_question(const Case& c) {
   out.inv_freq = frequencies_of(c);
   out.asked = problem_of(c, out.positions);
   out.asked.inv_freq = out.inv_freq.data();
+  out.axes = axes_of(c, out.asked);
   return out;
 }
 
 Problem make_problem(const Case& c, Oracle& oracle, SecondPositions second) {
   Problem out = make_question(c);
-  choose_other_positions(out, second);
+  choose_other_positions(c, out, second);
   add_tensors(c, out);
   if (c.before == Before::numbers) put_numbers(c, out);
   add_positions(c, out);
-  if (out.asked.angle_source == ROPE_ANGLES_TABLE)
-    for (std::uint32_t i = 0; i < out.asked.tensor_count; ++i) {
-      if (i == 0 || c.own_tables || c.own_sin) {
-        add_table(c, out, oracle, i);
-      } else {
-        out.tensor[i].cos = out.tensor[0].cos;
-        out.tensor[i].sin = out.tensor[0].sin;
-      }
-    }
+  if (out.asked.angle_source == ROPE_ANGLES_TABLE) add_tables(c, out, oracle);
   if (second != SecondPositions::none) add_other_inputs(out);
   return out;
 }

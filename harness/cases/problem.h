@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/cases/axes.h"
 #include "harness/cases/case.h"
 #include "harness/cases/stored.h"
 #include "kernels/api/kernel.h"
@@ -43,7 +44,8 @@ struct Problem {
   Case source;
   rope_problem asked{};  ///< its inv_freq points into the vector `inv_freq` below
   std::vector<double> inv_freq;
-  std::vector<std::int64_t> positions;  ///< [batch, tokens], of the first placement
+  rope_axes axes{};  ///< of `asked`, whose chain is made where it is passed on; axes = 0: none
+  std::vector<std::int64_t> positions;  ///< [axes, batch, tokens], of the first placement
   /// Positions of the second placement (SecondPositions). They differ, so that positions kept from
   /// the first call give wrong results. A table by token has its rows in the same order.
   std::vector<std::int64_t> other_positions;
@@ -55,6 +57,10 @@ struct Problem {
   bool poison_alone = false;  ///< no call of it finds numbers around the rows (gap_bits)
   TensorPlaces tensor[ROPE_MAX_TENSORS];
 };
+
+/// Adds a buffer of `elements` elements, all poison, and returns its index. Throws BadCase,
+/// NoMemory.
+int add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtype, bool writable);
 
 /// The heads of DataPattern::decay. The first half = rotary_dim / 2 heads are prefix indicators: in
 /// head j, pairs 0..j are 1 and the others 0. The heads of this enumeration follow: q has the
@@ -91,7 +97,7 @@ std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t 
 std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                        std::int64_t h);
 
-/// Index of a token's position in its buffer. Throws BadCase on overflow.
+/// Index of a token's position in a plane of its buffer. Throws BadCase on overflow.
 std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t);
 
 /// The bytes of a buffer before the first placement (0) or the second (1).
@@ -100,10 +106,13 @@ inline const std::vector<std::byte>& given(const Problem& p, int placement, int 
   return placement == 1 && !p.other_inputs[i].empty() ? p.other_inputs[i] : p.buffers[i].content;
 }
 
-/// The position of a token in the first placement (0) or the second (1).
-inline std::int64_t position_of(const Problem& p, int placement, std::int64_t b, std::int64_t t) {
+/// The position that a pair turns by at a token, in the first placement (0) or the second (1).
+inline std::int64_t position_of(const Problem& p, int placement, std::int64_t b, std::int64_t t,
+                                std::int64_t pair) {
   const auto& positions = placement == 1 ? p.other_positions : p.positions;
-  return positions[static_cast<std::size_t>(b * p.asked.tokens + t)];
+  const std::size_t plane = axis_of(p.source.axis_of_pair, pair) *
+                            static_cast<std::size_t>(p.asked.batch * p.asked.tokens);
+  return positions[plane + static_cast<std::size_t>(b * p.asked.tokens + t)];
 }
 
 using PairValue = Complex<DoubleDouble>;

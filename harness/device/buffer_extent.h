@@ -28,15 +28,19 @@ inline std::string slot_name(int slot) {
 
 /// From the first byte of a buffer to the end of its last row. The problem's sizes are those that
 /// the parent laid out in memory, so the products fit.
-inline std::uint64_t buffer_bytes(const rope_problem& p, int slot) {
+inline std::uint64_t buffer_bytes(const protocol::CallDescriptor& call, int slot) {
+  const rope_problem& p = call.problem;
+  const std::int64_t further = std::max(call.axes.axes, 1) - 1;  // axes after the first
   const auto bytes_of = [](std::int32_t dtype) { return data_type(Dtype{dtype}).bytes; };
   const auto last = [](std::int64_t count, std::int64_t stride) { return (count - 1) * stride; };
   std::int64_t elements = 0, element_bytes = 0;
   if (slot == 1) {
-    elements = last(p.batch, p.position_batch_stride) + last(p.tokens, p.position_token_stride) + 1;
+    elements = further * call.axes.position_axis_stride + last(p.batch, p.position_batch_stride) +
+               last(p.tokens, p.position_token_stride) + 1;
     element_bytes = bytes_of(p.position_dtype);
   } else if (const int part = (slot - 2) % 4; part >= 2) {
-    elements = last(p.table_rows, p.table_row_stride) + p.rotary_dim / 2;
+    elements = further * call.axes.table_axis_stride + last(p.table_rows, p.table_row_stride) +
+               p.rotary_dim / 2;
     element_bytes = bytes_of(p.table_dtype);
   } else {
     const rope_tensor& t = p.tensor[(slot - 2) / 4];
@@ -58,11 +62,11 @@ struct PartOfRegion {
 inline PartOfRegion used_part(const protocol::CallDescriptor& call,
                               const protocol::Region& region) {
   std::uint64_t first = region.mapped_bytes, end = 0;
-  for (int slot = 1; slot < protocol::workspace_region; ++slot) {
+  for (int slot = 1; slot < protocol::axis_region; ++slot) {
     const protocol::Region& other = region_of(call, slot);
     if (other.mapped_bytes == 0 || other.file_offset != region.file_offset) continue;
     first = std::min(first, other.at);
-    end = std::max(end, other.at + buffer_bytes(call.problem, slot));
+    end = std::max(end, other.at + buffer_bytes(call, slot));
   }
   return {first, std::min(end, region.mapped_bytes) - first};
 }

@@ -126,7 +126,7 @@ void DeviceMemory::place(const CallDescriptor& call, Part part) {
     drop_workspaces();  // of an earlier call whose regions stay
     for (Block& block : blocks_) block.is_placed = false;
   }
-  for (int slot = 1; slot < workspace_region; ++slot) {
+  for (int slot = 1; slot < axis_region; ++slot) {
     addresses_[slot] = nullptr;
     control_.mapped[slot] = {};
     const Region& region = region_of(call, slot);

@@ -42,6 +42,7 @@ class DeviceMemory final : public CallMemory {
 
   void place(const protocol::CallDescriptor& call, Part part) override;
   std::byte* frequencies() const override { return host_.frequencies(); }
+  std::byte* axis_of_pair() const override { return host_.axis_of_pair(); }
   rope_operands operands(const Workspace& workspace, std::uint32_t caller) override;
   WritableMemory writable(const protocol::CallDescriptor& call) override;
   Workspace workspace(std::size_t bytes, bool at_end) override;
@@ -105,7 +106,7 @@ class DeviceMemory final : public CallMemory {
 
   protocol::Control& control_;
   Device& device_;
-  HostMemory host_;  ///< of inv_freq
+  HostMemory host_;  ///< of inv_freq and axis_of_pair
   std::size_t zone_bytes_ = usual_zone_bytes;
   std::minstd_rand chance_{static_cast<std::uint32_t>(fresh_seed())};
   std::list<Block> blocks_;

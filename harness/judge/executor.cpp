@@ -27,14 +27,24 @@ Region region_of(const Problem& problem, const std::vector<Placed>& places, int 
           0};
 }
 
-// The frequencies are sent as a region behind the buffers, at the region's end. A state gets a
-// copy.
+// The frequencies, and the axis of each pair, are sent as regions behind the buffers, at the end of
+// each region. A state gets a copy.
 struct Frequencies {
-  std::uint64_t bytes, pages_bytes;
+  std::uint64_t bytes, axis_bytes, own_pages_bytes, pages_bytes;
   explicit Frequencies(const Problem& problem)
-      : bytes(problem.inv_freq.size() * sizeof(double)), pages_bytes(whole_pages(bytes)) {}
+      : bytes(problem.inv_freq.size() * sizeof(double)),
+        axis_bytes(problem.source.axis_of_pair.size()),
+        own_pages_bytes(whole_pages(bytes)),
+        pages_bytes(own_pages_bytes + (axis_bytes == 0 ? 0 : whole_pages(axis_bytes))) {}
   void write(const Problem& problem, std::byte* pages) const {
-    std::memcpy(pages + pages_bytes - bytes, problem.inv_freq.data(), bytes);
+    std::memcpy(pages + own_pages_bytes - bytes, problem.inv_freq.data(), bytes);
+    if (axis_bytes > 0)
+      std::memcpy(pages + pages_bytes - axis_bytes, problem.source.axis_of_pair.data(), axis_bytes);
+  }
+  void describe(CallDescriptor& call, std::uint64_t at) const {
+    const std::uint64_t own = own_pages_bytes, axes = pages_bytes - own;
+    call.inv_freq = {buffers_offset + at, own, own - bytes, 0, 0};
+    if (axes > 0) call.axis_of_pair = {buffers_offset + at + own, axes, axes - axis_bytes, 0, 0};
   }
 };
 
@@ -46,9 +56,8 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   call.growth = made.growth;
   call.problem = problem.asked;
   call.problem.inv_freq = nullptr;
-  const Frequencies frequencies(problem);
-  call.inv_freq = {buffers_offset + frequencies_at, frequencies.pages_bytes,
-                   frequencies.pages_bytes - frequencies.bytes, 0, 0};
+  call.axes = problem.axes;
+  Frequencies(problem).describe(call, frequencies_at);
   call.positions = region_of(problem, places, problem.positions_buffer, 0);
   for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i) {
     const TensorPlaces& t = problem.tensor[i];
@@ -70,6 +79,7 @@ std::vector<NamedRegion> named_regions(const Problem& problem, const std::vector
   std::vector<NamedRegion> regions{{"inv_freq"}, region(problem.positions_buffer)};
   for (const TensorPlaces& t : problem.tensor)
     for (const int buffer : {t.in, t.out, t.cos, t.sin}) regions.push_back(region(buffer));
+  regions.push_back({"axis_of_pair"});
   regions.push_back({"workspace"});
   return regions;
 }

@@ -25,8 +25,10 @@ void for_each_piece(const Problem& near, const rope_problem& far, int placement,
   };
   for (std::int64_t b = 0; b < p.batch; ++b)
     for (std::int64_t t = 0; t < p.tokens; ++t) {
+      const std::int64_t token = b * p.tokens + t;
+      // Planes keep their distance; far rows are of problems without axes.
+      const std::int64_t position = position_of(near, placement, b, t, 0);
       show(near.positions_buffer, position_index(far, b, t), position_index(p, b, t), 1);
-      const std::int64_t token = b * p.tokens + t, position = position_of(near, placement, b, t);
       for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
         const TensorPlaces& at = near.tensor[i];
         for (const int table : {at.cos, at.sin})

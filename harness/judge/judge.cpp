@@ -194,7 +194,7 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
                     Tally& tally) {
   const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
     return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
-                       position_of(p, outputs.placement, at.b, at.t));
+                       position_of(p, outputs.placement, at.b, at.t, pair));
   };
   const std::int64_t half = p.asked.rotary_dim / 2;
   const auto rotations =
@@ -272,7 +272,8 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
     // The oracle has a table for each frequency, so the frequencies come first.
     for (std::size_t i = 0; i < half; ++i)
       for (std::size_t k = 0; k < tokens.size(); ++k)
-        out[k * half + i] = rotation_of(i, tokens[k], position_of(p, placement, b, tokens[k]));
+        out[k * half + i] = rotation_of(
+            i, tokens[k], position_of(p, placement, b, tokens[k], static_cast<std::int64_t>(i)));
   };
   if (p.source.contract != ROPE_CONTRACT_TABLE) {
     fill([&](std::size_t i, std::int64_t, std::int64_t position) {
@@ -286,8 +287,10 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
     fill([&](std::size_t i, std::int64_t t, std::int64_t position) -> Rotation {
       const std::int64_t row =
           p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? b * p.asked.tokens + t : position;
+      const auto pair = static_cast<std::int64_t>(i);
+      const auto axis = static_cast<std::int64_t>(axis_of(p.source.axis_of_pair, pair));
       const std::int64_t index = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) +
-                                 static_cast<std::int64_t>(i);
+                                 axis * p.axes.table_axis_stride + pair;
       return {double{load_as<Stored>(cos, index)}, double{load_as<Stored>(sin, index)}};
     });
   });

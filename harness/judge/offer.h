@@ -30,7 +30,7 @@ struct Offer {
        head_major = false, roomy_head_major = false, fused = false, broadcast_positions = false,
        strided_positions = false, shifted_start = false, broadcast_heads = false,
        broadcast_tokens = false, broadcast_batch = false, shared_input = false,
-       fused_in_place = false, mixed_types = false, table_types = false;
+       fused_in_place = false, mixed_types = false, table_types = false, axes = false;
   bool one_model = false;   ///< generated cases keep the angles of `base`, which are a model's
   bool each_alone = false;  ///< each tensor of `base` is supported alone too
   bool thread_safe = false, any_alignment = false;  ///< promises that its flags make

@@ -43,6 +43,8 @@ class CallMemory : public MemorySpace {
 
   /// inv_freq of the placed call, always in the host's memory.
   virtual std::byte* frequencies() const = 0;
+  /// axis_of_pair of the placed call, the same; NULL: the positions have no axes.
+  virtual std::byte* axis_of_pair() const = 0;
 
   /// The other buffers of the placed call. Each of several callers has a stream of its own.
   virtual rope_operands operands(const Workspace& workspace, std::uint32_t caller) = 0;

@@ -33,6 +33,7 @@ class HostMemory final : public CallMemory {
   }
 
   std::byte* frequencies() const override { return addresses_[0]; }
+  std::byte* axis_of_pair() const override { return addresses_[protocol::axis_region]; }
 
   rope_operands operands(const Workspace& workspace, std::uint32_t) override {
     return operands_at(addresses_, workspace);
@@ -94,8 +95,7 @@ class HostMemory final : public CallMemory {
 
   void place_all(const protocol::CallDescriptor& call, bool frequencies_alone) {
     int next = 0;
-    const auto map = [&](const protocol::Region& region) {
-      const int slot = next++;
+    const auto map_to = [&](int slot, const protocol::Region& region) {
       addresses_[slot] = nullptr;
       control_.mapped[slot] = {};
       if (region.mapped_bytes == 0) return;
@@ -111,7 +111,9 @@ class HostMemory final : public CallMemory {
       addresses_[slot] = mapping.data() + region.at;
       control_.mapped[slot] = {reinterpret_cast<std::uint64_t>(mapping.data()), mapping.bytes()};
     };
+    const auto map = [&](const protocol::Region& region) { map_to(next++, region); };
     map(call.inv_freq);
+    map_to(protocol::axis_region, call.axis_of_pair);
     if (frequencies_alone) return;
     map(call.positions);
     for (const auto& t : call.tensor) {

@@ -29,7 +29,7 @@ class KernelState {
   /// Apply gets another rope_problem. That of prepare is overwritten and stays so, which exposes a
   /// kernel that kept its address. Throws StepFailed.
   template <class Watch>
-  void prepare(Watch&& watch, const rope_kernel& kernel, const Grown<rope_problem>& given) {
+  void prepare(Watch&& watch, const rope_kernel& kernel, const GrownProblem& given) {
     if (kernel.prepare == nullptr) return;
     problem_.show(given);
     const std::int32_t answer = watch.enter(Entry::prepare, kernel.prepare, problem_.at(), &state_);

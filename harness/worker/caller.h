@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/process/call_memory.h"
+#include "harness/process/extension_chain.h"
 #include "harness/process/guarded_mapping.h"
 #include "harness/process/script_host.h"
 #include "harness/process/step_failed.h"
@@ -32,8 +33,9 @@ inline void set_phase(protocol::Control& control, protocol::Phase phase) {
 struct Prepared {
   const rope_kernel* kernel = nullptr;
   KernelState state;
-  GuardedMapping inv_freq;
+  GuardedMapping inv_freq, axis_of_pair;
   std::byte* frequencies_at = nullptr;
+  rope_axes axes{};  ///< what the chain of the problem is made of
 };
 
 class Caller {
@@ -62,8 +64,10 @@ class Caller {
     memory_.place(call, steps == protocol::step_supports ? CallMemory::Part::frequencies
                                                          : CallMemory::Part::all);
     set_phase(control_, protocol::Phase::idle);
-    if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0)
+    if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0) {
       hold_frequencies(call, (steps & protocol::step_prepare) != 0);
+      hold_chain(problem_of(call), kernel);
+    }
     if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
     if ((steps & protocol::step_prepare) != 0) prepare(kernel, call);
     if ((steps & protocol::step_apply) != 0) apply(kernel, call);
@@ -107,22 +111,30 @@ class Caller {
     const bool first_of_all = std::all_of(std::begin(states_), std::end(states_),
                                           [](const Prepared& s) { return s.kernel == nullptr; });
     if (first_of_all) memory_.forget_what_is_left();
-    const auto bytes = static_cast<std::size_t>(call.problem.rotary_dim / 2) * sizeof(double);
-    live_->frequencies_at = memory_.frequencies();
-    if (until_release) {
-      GuardedMapping& held = live_->inv_freq;
-      held = GuardedMapping(bytes);
-      live_->frequencies_at = held.data() + held.bytes() - bytes;
-      std::memcpy(live_->frequencies_at, memory_.frequencies(), bytes);
-      held.make_read_only();
-    }
-    control_.mapped[0] = {reinterpret_cast<std::uint64_t>(live_->frequencies_at), bytes};
+    const auto pairs = static_cast<std::size_t>(call.problem.rotary_dim / 2);
+    const auto hold = [&](int region, std::byte* given, std::size_t bytes, GuardedMapping& held) {
+      std::byte* at = given;
+      if (until_release) {
+        held = GuardedMapping(bytes);
+        at = held.data() + held.bytes() - bytes;
+        std::memcpy(at, given, bytes);
+        held.make_read_only();
+      }
+      control_.mapped[region] = {reinterpret_cast<std::uint64_t>(at), bytes};
+      return at;
+    };
+    live_->frequencies_at = hold(0, memory_.frequencies(), pairs * sizeof(double), live_->inv_freq);
+    live_->axes = call.axes;
+    if (call.axes.axes == 0) return;
+    live_->axes.ext = {ROPE_EXT_AXES, sizeof(rope_axes), nullptr};
+    live_->axes.axis_of_pair = reinterpret_cast<const std::uint8_t*>(
+        hold(protocol::axis_region, memory_.axis_of_pair(), pairs, live_->axis_of_pair));
   }
 
   rope_problem problem_of(const protocol::CallDescriptor& call) const {
     rope_problem p = call.problem;
     p.inv_freq = reinterpret_cast<const double*>(live_->frequencies_at);
-    p.next = nullptr;
+    p.next = live_->axes.axes != 0 ? &live_->axes.ext : nullptr;
     return p;
   }
 
@@ -168,18 +180,18 @@ class Caller {
     if (kernel.prepare == nullptr) return;
     set_phase(control_, protocol::Phase::prepare);
     choose_heap_placement((call.problem.tokens + call.problem.rotary_dim / 2) % 2 == 0);
-    live_->state.prepare(watch_, kernel, Grown<rope_problem>(problem_of(call), growth_));
+    live_->state.prepare(watch_, kernel, GrownProblem(problem_of(call), growth_));
   }
 
   void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
     // neither this nor the operands are const, as a kernel may write there
-    Grown<rope_problem> p(problem_of(call), growth_);
+    GrownProblem p(problem_of(call), growth_);
     const Workspace workspace = make_workspace(kernel, p.known, call.workspace_at_end != 0);
     Grown<rope_operands> o(memory_.operands(workspace, 0), growth_);
-    const Grown<rope_problem> given_p = p;
+    const GrownProblem given_p = p;
     const Grown<rope_operands> given_o = o;
     apply(kernel, p.known, o.known, workspace, call);
-    if (!same_bytes(p, given_p) || !same_bytes(o, given_o))
+    if (!are_same(p, given_p) || !are_same(o, given_o))
       throw StepFailed{protocol::Status::failed,
                        "apply wrote behind its rope_problem or rope_operands"};
     set_phase(control_, protocol::Phase::copying);

@@ -33,7 +33,7 @@ struct KernelFacts {
   std::string device;
   std::int32_t memory = ROPE_HOST;
   std::int32_t angle_contract = 0;
-  std::uint32_t flags = 0;
+  std::uint32_t flags = 0, extensions = 0;
   double error_bound = 0;
   std::uint32_t exceptions = 0;  ///< declared or tolerated
   std::uint32_t reads_past = 0;

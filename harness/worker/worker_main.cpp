@@ -143,6 +143,7 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index, const
   entry.memory = k.memory;
   entry.angle_contract = k.angle_contract;
   entry.flags = k.flags;
+  entry.extensions = k.extensions;
   entry.error_bound = k.error_bound;
   entry.exceptions = k.exceptions;
   entry.reads_past = k.reads_past;

@@ -237,8 +237,8 @@ std::string Worker::list_failure(std::size_t count) {
     const auto shown = [](const auto& field) { return printable(text_of(field)); };
     listed.push_back({i, shown(e.name), shown(e.summary), shown(e.source), shown(e.cpu_features),
                       whole_path(text_of(e.plugin), sizeof e.plugin), shown(e.cannot_run),
-                      shown(e.device), e.memory, e.angle_contract, e.flags, e.error_bound,
-                      e.exceptions, e.reads_past, e.tolerated});
+                      shown(e.device), e.memory, e.angle_contract, e.flags, e.extensions,
+                      e.error_bound, e.exceptions, e.reads_past, e.tolerated});
   }
   if (const std::string plugin = changed_plugin(listed); !plugin.empty())
     return fmt::format("plugin {}: lists other kernels than when it was loaded before", plugin);
@@ -249,7 +249,8 @@ std::string Worker::list_failure(std::size_t count) {
 bool KernelFacts::is_same_as(const KernelFacts& other) const {
   const auto identity = [](const KernelFacts& k) {
     return std::tie(k.index, k.name, k.summary, k.source, k.cpu_features, k.plugin, k.memory,
-                    k.angle_contract, k.flags, k.error_bound, k.exceptions, k.reads_past);
+                    k.angle_contract, k.flags, k.extensions, k.error_bound, k.exceptions,
+                    k.reads_past);
   };
   return identity(*this) == identity(other);
 }

@@ -89,6 +89,19 @@ class [[gnu::visibility("hidden")]] RegisteredKernel {
   }                                                                                              \
   static_assert(true, "a semicolon follows ROPEWALK_PLUGIN()")
 
+/// The node of a kind in a chain; NULL: there is none.
+inline const rope_ext* extension_of(const rope_ext* chain, std::uint32_t kind) {
+  while (chain != nullptr && chain->kind != kind) chain = chain->next;
+  return chain;
+}
+/// The axes of the positions; NULL: a token has one position.
+inline const rope_axes* axes_of(const rope_problem& p) {
+  return reinterpret_cast<const rope_axes*>(extension_of(p.next, ROPE_EXT_AXES));
+}
+constexpr std::uint32_t extension_bit(std::uint32_t kind) {
+  return std::uint32_t{1} << kind;
+}
+
 /// The factor on rotated elements. The contract writes 1 as 0.
 inline double scale_of(const rope_problem& p) {
   return p.attention_scale == 0 ? 1.0 : p.attention_scale;
@@ -127,22 +140,38 @@ struct Head {
   const Table* sin;
 };
 
+/// Token t of batch row b. `plane`: where the positions of its axis begin (rope_axes).
+inline Token token_at(const rope_problem& p, const rope_operands& o, std::int64_t b, std::int64_t t,
+                      std::int64_t plane = 0) {
+  std::int64_t position = 0;
+  if (o.positions != nullptr) {
+    // The stride of an axis of size 1 is never used.
+    const std::int64_t at = plane + (p.batch > 1 ? b * p.position_batch_stride : 0) +
+                            (p.tokens > 1 ? t * p.position_token_stride : 0);
+    position = p.position_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.positions)[at]
+                                            : static_cast<const std::int32_t*>(o.positions)[at];
+  }
+  const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
+  return {b, t, position, by_token ? b * p.tokens + t : position};
+}
+
 /// Calls visit(Token) for every token of every batch row.
 template <class Visit>
 void for_each_token(const rope_problem& p, const rope_operands& o, Visit&& visit) {
   for (std::int64_t b = 0; b < p.batch; ++b)
-    for (std::int64_t t = 0; t < p.tokens; ++t) {
-      std::int64_t position = 0;
-      if (o.positions != nullptr) {
-        // The stride of an axis of size 1 is never used.
-        const std::int64_t at = (p.batch > 1 ? b * p.position_batch_stride : 0) +
-                                (p.tokens > 1 ? t * p.position_token_stride : 0);
-        position = p.position_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.positions)[at]
-                                                : static_cast<const std::int32_t*>(o.positions)[at];
-      }
-      const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
-      visit(Token{b, t, position, by_token ? b * p.tokens + t : position});
-    }
+    for (std::int64_t t = 0; t < p.tokens; ++t) visit(token_at(p, o, b, t));
+}
+
+/// A token on each axis of its positions.
+struct TokenOnAxes {
+  Token on[4];
+};
+inline TokenOnAxes on_axes(const rope_problem& p, const rope_operands& o, const rope_axes& axes,
+                           const Token& token) {
+  TokenOnAxes out{};
+  for (std::int32_t a = 0; a < axes.axes; ++a)
+    out.on[a] = token_at(p, o, token.batch, token.index, a * axes.position_axis_stride);
+  return out;
 }
 
 /// Calls visit(Head) for every head of every rotated tensor of one token. Copies what is not

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/api/kernel.h"
+#include "kernels/common/mixed_rows.h"
 #include "kernels/common/vector_state.h"
 
 #if defined(__clang__)

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "kernels/api/kernel.h"
+#include "kernels/common/mixed_rows.h"
 #include "kernels/common/vector_state.h"
 
 #if defined(__clang__)
@@ -70,6 +71,22 @@ struct Floats {
     const __m512i sum = _mm512_add_epi32(carry, _mm512_mullo_epi32(_mm512_loadu_si512(high), m));
     // The upper half of a negative position is -1.
     return position < 0 ? _mm512_sub_epi32(sum, l) : sum;
+  }
+  // The same, for positions of several axes: those of the lanes are chosen by the axis of each.
+  using Positions = __m512i;
+  INLINE Positions positions(const std::int64_t* at) {
+    return _mm512_castsi128_si512(
+        _mm256_cvtepi64_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at))));
+  }
+  INLINE __m512i phases(const std::uint32_t* high, const std::uint32_t* low, Positions positions,
+                        const std::uint32_t* axis) {
+    const __m512i m = _mm512_permutexvar_epi32(_mm512_loadu_si512(axis), positions);
+    const __m512i l = _mm512_loadu_si512(low);
+    const __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(l, m), 32);
+    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(l, 32), _mm512_srli_epi64(m, 32));
+    const __m512i carry = _mm512_mask_blend_epi32(0xaaaa, even, odd);
+    const __m512i sum = _mm512_add_epi32(carry, _mm512_mullo_epi32(_mm512_loadu_si512(high), m));
+    return _mm512_mask_sub_epi32(sum, _mm512_cmplt_epi32_mask(m, _mm512_setzero_si512()), sum, l);
   }
   INLINE __m512i plus(__m512i v, std::uint32_t by) {
     return _mm512_add_epi32(v, _mm512_set1_epi32(static_cast<std::int32_t>(by)));
@@ -216,9 +233,15 @@ std::int32_t rotate_bf16_by_table(const rope_problem* p, const rope_operands* o,
 namespace ropewalk {
 namespace {
 
+KernelInfo with_axes(KernelInfo k) {
+  k.extensions = extension_bit(ROPE_EXT_AXES);
+  if (k.workspace_bytes == nullptr) k.workspace_bytes = mixed_rows_bytes;
+  return k;
+}
+
 const RegisteredKernel given_table{
-    vector_table_kernel("avx512", "512-bit vectors, angles from a table",
-                        "avx512f,avx512bw,avx512vl", rotate_by_table)};
+    with_axes(vector_table_kernel("avx512", "512-bit vectors, angles from a table",
+                                  "avx512f,avx512bw,avx512vl", rotate_by_table))};
 const RegisteredKernel converted{[] {
   KernelInfo k = vector_table_kernel("avx512_bf16", "bf16 by the processor's own conversion",
                                      "avx512f,avx512bw,avx512vl,avx512bf16", rotate_bf16_by_table);
@@ -229,9 +252,9 @@ const RegisteredKernel converted{[] {
   };
   return k;
 }()};
-const RegisteredKernel own_angles{vector_phase_kernel(
+const RegisteredKernel own_angles{with_axes(vector_phase_kernel(
     "avx512_phase", "512-bit vectors, computes its angles from a 32-bit integer phase",
-    "avx512f,avx512bw,avx512vl", rotate_by_phase)};
+    "avx512f,avx512bw,avx512vl", rotate_by_phase))};
 
 }  // namespace
 }  // namespace ropewalk

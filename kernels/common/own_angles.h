@@ -44,11 +44,20 @@ void rotate_by_own_angles(const rope_problem& p, const rope_operands& o, TurnOf&
   const float sign = sign_of(p);
   auto* cos = static_cast<float*>(o.workspace);
   float* sin = cos + half;
-  for_each_token(p, o, [&](const Token& token) {
+  const rope_axes* const axes = axes_of(p);
+  const auto make_row = [&](auto&& position_of) {
     for (std::int64_t i = 0; i < half; ++i) {
-      const Turn turn = turn_of(i, token.position);
+      const Turn turn = turn_of(i, position_of(i));
       cos[i] = turn.cos;
       sin[i] = sign * turn.sin;
+    }
+  };
+  for_each_token(p, o, [&](const Token& token) {
+    if (axes == nullptr) {
+      make_row([&](std::int64_t) { return token.position; });
+    } else {
+      const TokenOnAxes at = on_axes(p, o, *axes, token);
+      make_row([&](std::int64_t i) { return at.on[axes->axis_of_pair[i]].position; });
     }
     for_each_head<Data>(p, o, token, [&](const Head<Data>& head) {
       p.pairing == ROPE_INTERLEAVED ? rotate_head<ROPE_INTERLEAVED>(head, cos, sin, half, scale)

@@ -1,5 +1,6 @@
 // What the vector kernels keep from prepare to release, and what they say of themselves.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -20,7 +21,8 @@ struct HalvedFractions {
 
 struct VectorState {
   Reach reach = Reach::near;
-  HalvedFractions fractions;  ///< none if angles come from a table
+  HalvedFractions fractions;        ///< none if angles come from a table
+  std::vector<std::uint32_t> axes;  ///< of each pair, filled up as the fractions are; or none
 };
 
 inline std::int64_t padded_pairs(const rope_problem& p) {
@@ -42,6 +44,10 @@ inline std::int32_t prepare_vectors(const rope_problem* p, void** state) {
             static_cast<std::uint32_t>(fraction >> 32);
         made->fractions.low[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(fraction);
       }
+    }
+    if (const rope_axes* axes = axes_of(*p); axes != nullptr) {
+      made->axes.resize(static_cast<std::size_t>(padded_pairs(*p)));
+      std::copy_n(axes->axis_of_pair, p->rotary_dim / 2, made->axes.begin());
     }
     *state = made.release();
     return ROPE_OK;

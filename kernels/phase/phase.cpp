@@ -39,6 +39,7 @@ const RegisteredKernel registered{{
     .source = "this project",
     .angle_contract = ROPE_CONTRACT_EXACT,
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
+    .extensions = extension_bit(ROPE_EXT_AXES),
     .supports = supports,
     .workspace_bytes = own_angles_workspace_bytes,
     .prepare = prepare_fractions,

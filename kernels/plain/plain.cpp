@@ -1,5 +1,6 @@
 // Plain: the five-line loop that a user would write first. It is the baseline of every board.
 #include "kernels/api/kernel.h"
+#include "kernels/common/mixed_rows.h"
 #include "kernels/plain/plain_loop.h"
 
 namespace ropewalk {
@@ -16,7 +17,13 @@ void rotate_mixed(const rope_problem& p, const rope_operands& o) {
   });
 }
 
-std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
+std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
+  if (const rope_axes* axes = axes_of(*p); axes != nullptr) {
+    rotate_by_mixed_rows(*p, *o, *axes, [&](const rope_problem& one, const rope_operands& at) {
+      apply(&one, &at, state);
+    });
+    return ROPE_OK;
+  }
   if (supports_data(*p, ROPE_ANGLES_TABLE, p->tensor[0].in_dtype, nullptr) != ROPE_OK) {
     rotate_mixed(*p, *o);
     return ROPE_OK;
@@ -30,7 +37,9 @@ const RegisteredKernel registered{{
     .summary = "the five-line loop",
     .source = "RoFormer, arXiv:2104.09864, section 3.4.2",
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
+    .extensions = extension_bit(ROPE_EXT_AXES),
     .supports = supports_any_types,
+    .workspace_bytes = mixed_rows_bytes,
     .apply = apply,
 }};
 

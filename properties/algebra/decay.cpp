@@ -52,8 +52,8 @@ struct Measurement {
   PairValue complex_dot(std::int64_t q, std::int64_t k_re, std::int64_t k_im) const {
     return {dot(q, k_re), dot(q, k_im)};
   }
-  std::int64_t position(std::int64_t token) const {
-    return position_of(p, outputs.placement, b, token);
+  std::int64_t position(std::int64_t token, std::int64_t pair) const {
+    return position_of(p, outputs.placement, b, token, pair);
   }
 };
 
@@ -65,7 +65,7 @@ std::vector<PairValue> relative_rotations(Subject& subject, const Measurement& a
     if (!table) return rotations_of(at.p, subject.oracle, at.outputs.placement, 0, at.b, {token});
     std::vector<Rotation> exact;
     for (std::int64_t i = 0; i < at.p.asked.rotary_dim / 2; ++i)
-      exact.push_back(given_rotation(at.p, subject.oracle, 0, at.position(token), i));
+      exact.push_back(given_rotation(at.p, subject.oracle, 0, at.position(token, i), i));
     return exact;
   };
   const auto rm = rotations(at.m), rn = rotations(at.n);
@@ -75,7 +75,7 @@ std::vector<PairValue> relative_rotations(Subject& subject, const Measurement& a
 
 std::string where_of(const Measurement& at, std::string_view what) {
   return fmt::format("{} of batch {}, tokens {} and {}, distance {}", what, at.b, at.m, at.n,
-                     at.position(at.m) - at.position(at.n));
+                     at.position(at.m, 0) - at.position(at.n, 0));
 }
 
 void check_prefix_sums(const Measurement& at, const std::vector<PairValue>& z, double e, double u,

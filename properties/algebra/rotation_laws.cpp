@@ -212,6 +212,7 @@ void shape_identity_at_zero(Case& c, const Offer&) {
   c.position_rule = PositionRule::consecutive;
   c.positions.clear();
   c.position_from = c.position_to = c.position_step = 0;
+  c.axis_positions = AxisPositions::equal;
 }
 
 void shape_phase_step(Case& c, const Offer&) {

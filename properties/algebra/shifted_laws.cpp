@@ -93,7 +93,7 @@ void compare_relative_position(const Subject& subject, const ShiftedRuns& runs,
         f.bound = before.norms > 0 ? bound / (before.norms * unit) : 0;
         f.bound_unit = "u |q||k|";
         const auto at = [&](const Run& run, std::int64_t token) {
-          return position_of(run.problem, static_cast<int>(placement), b, token);
+          return position_of(run.problem, static_cast<int>(placement), b, token, 0);
         };
         f.diagnosis = fmt::format("q.k at positions ({}, {}) is {:.9g}, at ({}, {}) {:.9g}",
                                   at(runs.here, m), at(runs.here, n), before.value.hi,

@@ -6,6 +6,7 @@
 
 #include "harness/cases/layouts.h"
 #include "properties/array/factor_table.h"
+#include "properties/array/requirements.h"
 
 namespace ropewalk::properties {
 using namespace harness;

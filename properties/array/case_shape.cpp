@@ -96,6 +96,34 @@ void lay_positions(Case& c, const Levels& l, const LevelDraw& draw) {
   }
 }
 
+// The planes of the axes lie one behind the other, with room between them or without. Or all axes
+// of a token lie side by side, or those of a batch row.
+void lay_planes(Case& c, const Levels& l, const LevelDraw& draw) {
+  const std::uint64_t bits = draw.bits(q_planes);
+  const std::int64_t gap = 1 + static_cast<std::int64_t>(bits / 8 % 5);
+  if (c.axes == 1) return;
+  if (l[Factor::planes] == level::shared_planes) {
+    c.position_axis_stride = 0;
+  } else if (l[Factor::position_strides] == level::token_stride && bits % 2 == 0) {
+    c.position_axis_stride = 1;
+    c.position_token_stride = c.axes + gap - 1;
+    c.position_batch_stride = c.tokens * c.position_token_stride;
+  } else if (l[Factor::position_strides] == level::slice && bits % 2 == 0) {
+    c.position_axis_stride = c.tokens;
+    c.position_batch_stride = c.axes * c.tokens;
+  } else if (bits % 4 == 1 && l[Factor::position_strides] == level::packed_positions) {
+    c.position_axis_stride = c.batch * c.tokens + gap;
+  }
+  if (c.contract != ROPE_CONTRACT_TABLE || c.rows_by != ROPE_ROW_BY_TOKEN) return;
+  const std::int64_t half = c.rotary_dim / 2, rows = c.batch * c.tokens + c.table_spare_rows;
+  if (l[Factor::table_rows] == level::row_gap && bits % 2 == 0) {
+    c.table_axis_stride = half;
+    c.table_row_stride = c.axes * half;
+  } else if (l[Factor::table_rows] == level::packed_rows && bits % 2 == 0) {
+    c.table_axis_stride = rows * half + gap;
+  }
+}
+
 void lay_tables(Case& c, const Levels& l, const LevelDraw& draw) {
   if (c.contract != ROPE_CONTRACT_TABLE) return;
   const std::int64_t half = c.rotary_dim / 2;
@@ -236,6 +264,7 @@ std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, std::int32_t con
 void lay_out(Case& c, const Levels& levels, const LevelDraw& draw) {
   lay_positions(c, levels, draw);
   lay_tables(c, levels, draw);
+  lay_planes(c, levels, draw);
   lay_tensors(c, levels, draw);
   start_tensors(c, levels, draw);
 }

@@ -1,5 +1,8 @@
 #include "properties/array/factor_table.h"
 
+#include <algorithm>
+
+#include "harness/cases/axes.h"
 #include "properties/array/level_draw.h"
 
 namespace ropewalk::properties {
@@ -104,180 +107,36 @@ void call_at_once(Case& c, int level, const LevelDraw& draw) {
   c.caller_states = static_cast<CallerStates>(draw.bits(q_callers) / 2 % 3);
 }
 
-// ---- what levels require of each other
-
-bool sizes_have_room(const Levels& l, Dtype dtype, std::int32_t) {
-  return sizes_fit(l, dtype);
-}
-
-bool several(const Levels& l, Factor f) {
-  return l[f] > 0;  // the first level of tokens, batch and heads is one
-}
-
-bool has_second(const Levels& l) {
-  return l[Factor::tensors] != level::one;
-}
-
-bool layout_has_its_axes(const Levels& l, Factor f) {
-  switch (static_cast<level::LayoutLevel>(l[f])) {
-    case level::packed:
-      return true;
-    case level::token_gap:
-      return several(l, Factor::tokens);
-    case level::head_gap:
-      return several(l, Factor::heads);
-    case level::both_gaps:
-    case level::head_major:
-    case level::roomy:
-      return several(l, Factor::tokens) && several(l, Factor::heads);
-    case level::fused:
-      return has_second(l);
-    case level::broadcast:
-      return several(l, Factor::tokens) || several(l, Factor::heads);
+// Which axis each pair turns by. Sections begin anywhere, and the map of a single pair names any
+// axis.
+void choose_axes(Case& c, int level, const LevelDraw& draw) {
+  drop_axes(c);
+  if (level == level::no_axes) return;
+  c.axes = level == level::two_axes ? 2 : level == level::four_axes ? 4 : 3;
+  const std::int64_t half = c.rotary_dim / 2;
+  std::int64_t begins[4] = {};  // of the sections
+  for (int a = 1; a < 4; ++a) {
+    const std::int64_t even = a * half / c.axes;
+    begins[a] = std::max(begins[a - 1], even + draw.in(q_section + a, {-half / 8, half / 8}));
   }
-  __builtin_unreachable();
-}
-
-bool in_layout_has_its_axes(const Levels& l, Dtype, std::int32_t) {
-  return layout_has_its_axes(l, Factor::in_layout);
-}
-bool out_layout_has_its_axes(const Levels& l, Dtype, std::int32_t) {
-  return layout_has_its_axes(l, Factor::out_layout);
-}
-
-bool layouts_fit_the_placement(const Levels& l, Dtype, std::int32_t) {
-  const int in = l[Factor::in_layout], out = l[Factor::out_layout];
-  switch (static_cast<level::PlacementLevel>(l[Factor::placement])) {
-    case level::out_of_place:
-      if (in == level::fused) return out == level::packed || out == level::fused;
-      return out != level::fused;
-    case level::in_place:
-      return in != level::broadcast && in == out;
-    case level::first_in_place:
-    case level::others_in_place:
-      return in != level::broadcast && in != level::fused && out != level::fused;
+  const auto idle = static_cast<std::int64_t>(draw.bits(q_section) % 3);
+  const std::int64_t repeated = 3 * draw.in(q_section, {half / 6, half / 3});
+  for (std::int64_t i = 0; i < half; ++i) {
+    std::int64_t axis = 0;
+    while (axis + 1 < c.axes && i >= begins[axis + 1]) ++axis;
+    if (level == level::interleaved) axis = i < repeated ? i % 3 : 0;
+    const std::uint64_t any = hash(draw.bits(q_section), i);
+    if (level == level::scattered || half == 1) axis = static_cast<std::int64_t>(any % 3) % c.axes;
+    if (level == level::idle_axis && axis == idle) axis = (axis + 1) % c.axes;
+    c.axis_of_pair.push_back(static_cast<std::uint8_t>(axis));
   }
-  __builtin_unreachable();
 }
 
-bool placement_has_its_tensors(const Levels& l, Dtype, std::int32_t) {
-  const int placement = l[Factor::placement];
-  return placement == level::out_of_place || placement == level::in_place || has_second(l);
-}
-
-bool tables_have_their_tensors(const Levels& l, Dtype, std::int32_t) {
-  const int set = l[Factor::tensors];
-  return l[Factor::tables] == level::shared_table || l[Factor::tables] == level::other_angles ||
-         (has_second(l) && set != level::copied_second && set != level::copied_first);
-}
-
-bool positions_are_given(const Levels& l, Dtype, std::int32_t) {
-  return l[Factor::rows_by] != level::without_positions ||
-         (l[Factor::position_type] == 0 && l[Factor::position_strides] == 0);
-}
-
-bool position_strides_have_their_axes(const Levels& l, Dtype, std::int32_t) {
-  switch (static_cast<level::PositionStridesLevel>(l[Factor::position_strides])) {
-    case level::packed_positions:
-      return true;
-    case level::token_stride:
-      return several(l, Factor::tokens);
-    case level::slice:
-    case level::one_row:
-      return several(l, Factor::batch);
-    case level::one_token:
-      return several(l, Factor::tokens) && l[Factor::rows_by] == level::by_position;
-    case level::one_position:  // four callers show no more of it, and take as long as many rows
-      return several(l, Factor::tokens) && several(l, Factor::batch) &&
-             l[Factor::rows_by] == level::by_position && l[Factor::callers] == level::one_caller;
-  }
-  __builtin_unreachable();
-}
-
-bool order_has_its_tokens(const Levels& l, Dtype, std::int32_t) {
-  const int order = l[Factor::position_order];
-  return order == level::consecutive || order == level::random_order || several(l, Factor::tokens);
-}
-
-// A table by position has a row for each position up to the last, so it stays narrow.
-bool table_reaches(const Levels& l, Dtype, std::int32_t contract) {
-  if (contract != ROPE_CONTRACT_TABLE || l[Factor::rows_by] != level::by_position) return true;
-  const int range = l[Factor::position_range];
-  if (range == level::past_table) return l[Factor::rotary_dim] == 0;
-  return range == level::from_zero || range == level::beside_small_power;
-}
-
-bool room_is_in_the_window(const Levels& l, Dtype, std::int32_t) {
-  return (l[Factor::window] == level::whole_head) == (l[Factor::room] == level::no_room);
-}
-
-bool start_has_its_axes(const Levels& l, Dtype, std::int32_t) {
-  switch (static_cast<level::StartLevel>(l[Factor::start])) {
-    case level::at_zero:
-      return true;
-    case level::shifted:
-      return l[Factor::in_layout] != level::fused;
-    case level::unused_strides:
-      return !several(l, Factor::tokens) || !several(l, Factor::batch) ||
-             !several(l, Factor::heads);
-  }
-  __builtin_unreachable();
-}
-
-bool grouped_has_its_heads(const Levels& l, Dtype, std::int32_t) {
-  return l[Factor::tensors] != level::grouped || several(l, Factor::heads);
-}
-
-// Tensors in one buffer have one type. Two tensors have one that differs.
-bool types_have_their_tensors(const Levels& l, Dtype, std::int32_t) {
-  const int types = l[Factor::types], set = l[Factor::tensors];
-  if (types == level::alike) return true;
-  if (l[Factor::in_layout] == level::fused) return false;
-  return types == level::second_differs ? has_second(l) : set == level::three || set == level::four;
-}
-
-// Data near the end of a type leave no room for a large scale.
-bool scale_fits_the_data(const Levels& l, Dtype, std::int32_t) {
-  if (l[Factor::scale] != level::large) return true;
-  const int data = l[Factor::data];
-  return data != level::huge && data != level::wide;
-}
-
-// A large case costs as much as a hundred small ones, so it should show what it can.
-bool large_ones_hide_nothing(const Levels& l, Dtype, std::int32_t) {
-  return l[Factor::bytes] != level::beyond ||
-         (!hides_others(Factor::data, l[Factor::data]) &&
-          !hides_others(Factor::position_strides, l[Factor::position_strides]));
-}
-
-// A case moves at most 64 MiB. A tensor of another type may have four times as many bytes as the
-// first.
-bool large_ones_are_few(const Levels& l, Dtype, std::int32_t) {
-  const int set = l[Factor::tensors], types = l[Factor::types];
-  switch (static_cast<level::BytesLevel>(l[Factor::bytes])) {
-    case level::level_1:
-      return true;
-    case level::level_2:
-      return types == level::alike || types == level::second_differs;
-    case level::beyond:
-      return (set == level::one || set == level::grouped) && types == level::alike;
-  }
-  __builtin_unreachable();
-}
-
-// A large case is called once, and four callers need four times the memory. The properties history
-// and threads have cases of their own, and of some hundred KiB.
-bool large_ones_are_called_once(const Levels& l, Dtype, std::int32_t) {
-  return l[Factor::bytes] == level::level_1 ||
-         (l[Factor::before] == level::nothing && l[Factor::callers] == level::one_caller);
-}
-
-// Many short rows take long and show little that fewer do not: at most 2^18 tokens in all rows.
-bool tokens_are_few(const Levels& l, Dtype, std::int32_t) {
-  constexpr std::int64_t most_tokens = 1 << 18;
-  return range_of(Factor::tokens, l[Factor::tokens]).least *
-             range_of(Factor::batch, l[Factor::batch]).least <=
-         most_tokens;
+void choose_planes(Case& c, int level, const LevelDraw&) {
+  constexpr AxisPositions rules[] = {AxisPositions::apart,      AxisPositions::equal,
+                                     AxisPositions::equal,      AxisPositions::two_equal,
+                                     AxisPositions::after_text, AxisPositions::picture};
+  if (c.axes > 1) c.axis_positions = rules[level];
 }
 
 }  // namespace
@@ -337,6 +196,13 @@ const std::array<FactorRow, factor_count>& factor_table() {
        {"nothing", "other contents at the same addresses", "another state", "numbers in outputs"},
        precede},
       {"callers", {"one", "four at once"}, call_at_once, nullptr, "callers at once"},
+      {"axes",
+       {"none", "two", "three sections", "three in turn", "three scattered", "one without a pair",
+        "four"},
+       choose_axes},
+      {"positions of axes",
+       {"apart", "equal", "shared", "two equal", "equal at first", "of a picture"},
+       choose_planes},
   }};
   return table;
 }
@@ -346,34 +212,9 @@ bool hides_others(Factor f, int level) {
   // zeros. Four callers hide nothing, but take as long as many rows.
   if (f == Factor::position_strides) return level >= level::one_token;
   if (f == Factor::callers) return level == level::four_callers;
+  if (f == Factor::planes) return level == level::equal_planes || level == level::shared_planes;
   return f == Factor::data &&
          (level == level::special || level == level::extreme || level == level::zero_heads);
-}
-
-const std::vector<Requirement>& requirements() {
-  using enum Factor;
-  static const std::vector<Requirement> all{
-      {{rotary_dim, room, heads, tokens, batch, bytes, frequencies}, sizes_have_room},
-      {{in_layout, tokens, heads, tensors}, in_layout_has_its_axes},
-      {{out_layout, tokens, heads, tensors}, out_layout_has_its_axes},
-      {{placement, in_layout, out_layout}, layouts_fit_the_placement},
-      {{placement, tensors}, placement_has_its_tensors},
-      {{tables, tensors}, tables_have_their_tensors},
-      {{rows_by, position_type, position_strides}, positions_are_given},
-      {{position_strides, tokens, batch, rows_by, callers}, position_strides_have_their_axes},
-      {{position_order, tokens}, order_has_its_tokens},
-      {{rows_by, position_range, rotary_dim}, table_reaches},
-      {{window, room}, room_is_in_the_window},
-      {{start, in_layout, tokens, batch, heads}, start_has_its_axes},
-      {{tensors, heads}, grouped_has_its_heads},
-      {{types, tensors, in_layout}, types_have_their_tensors},
-      {{scale, data}, scale_fits_the_data},
-      {{bytes, tensors, types}, large_ones_are_few},
-      {{bytes, data, position_strides}, large_ones_hide_nothing},
-      {{bytes, before, callers}, large_ones_are_called_once},
-      {{tokens, batch}, tokens_are_few},
-  };
-  return all;
 }
 
 }  // namespace ropewalk::properties

@@ -1,5 +1,5 @@
-// The factor table: a row for each factor, and what levels require of each other. A new level is a
-// name in factors.h, and here its word, how it is set, and what it requires.
+// The factor table: a row for each factor. A new level is a name in factors.h, here its word and
+// how it is set, and in requirements.h what it requires.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -28,16 +28,8 @@ inline int level_count(Factor f) {
   return static_cast<int>(factor_table()[index_of(f)].levels.size());
 }
 
-/// What two or more levels require of each other. `holds` reads the named factors alone.
-struct Requirement {
-  std::vector<Factor> factors;
-  bool (*holds)(const Levels&, Dtype, std::int32_t contract);
-};
 /// True if errors of other factors may not show with this level: most outputs are then not judged,
 /// or do not depend on what went wrong.
 bool hides_others(Factor f, int level);
-
-/// All requirements, beside those that a kernel's refusals add.
-const std::vector<Requirement>& requirements();
 
 }  // namespace ropewalk::properties

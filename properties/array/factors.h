@@ -42,9 +42,11 @@ enum class Factor : std::uint8_t {
   types,
   table_type,
   before,
-  callers
+  callers,
+  axes,
+  planes
 };
-inline constexpr std::size_t factor_count = 28;
+inline constexpr std::size_t factor_count = 30;
 constexpr std::size_t index_of(Factor f) {
   return static_cast<std::size_t>(f);
 }
@@ -99,6 +101,8 @@ enum TypesLevel { alike, second_differs, others_differ, all_differ };
 enum TableTypeLevel { usual_table, another_table };
 enum BeforeLevel { nothing, other_contents, other_state, numbers };
 enum CallersLevel { one_caller, four_callers };
+enum AxesLevel { no_axes, two_axes, sections, interleaved, scattered, idle_axis, four_axes };
+enum PlanesLevel { apart, equal_planes, shared_planes, two_equal, after_text, picture };
 }  // namespace level
 
 struct SizeRange {

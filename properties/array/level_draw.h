@@ -51,7 +51,10 @@ enum Question {
   q_width,
   q_placement,
   q_wide,
-  q_layout
+  q_layout,
+  q_planes,
+  q_section,  ///< and the three after it
+  q_section_end = q_section + 3
 };
 
 }  // namespace ropewalk::properties

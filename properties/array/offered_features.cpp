@@ -98,6 +98,7 @@ const std::vector<Feature>& features() {
       {"shifted_start", &Offer::shifted_start, {{start, shifted}}},
       {"mixed_types", &Offer::mixed_types, {pair, {types, second_differs}}},
       {"table_types", &Offer::table_types, {{table_type, another_table}}},
+      {"axes", &Offer::axes, {{axes, interleaved}}},
   };
   return all;
 }

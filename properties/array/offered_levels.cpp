@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "properties/array/factor_table.h"
+#include "properties/array/requirements.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -18,7 +19,7 @@ constexpr Factor order_of_questions[] = {
     Factor::table_rows,  Factor::spare_rows,     Factor::position_type,  Factor::in_layout,
     Factor::out_layout,  Factor::start,          Factor::scale,          Factor::data,
     Factor::frequencies, Factor::position_order, Factor::position_range, Factor::position_strides,
-    Factor::types,       Factor::table_type};
+    Factor::types,       Factor::table_type,     Factor::axes,           Factor::planes};
 
 // Sizes to ask for, of each level of tokens, batch and heads: odd ones, multiples, powers of two.
 const std::vector<std::int64_t>& candidates(Factor f, int level) {
@@ -315,6 +316,8 @@ bool is_promised(const KernelFacts& facts, Factor f, int level) {
     return level == level::out_of_place ? apart : level == level::in_place ? in : in && apart;
   if (f == Factor::table_type || (f == Factor::rows_by && level == level::without_positions))
     return facts.angle_contract == ROPE_CONTRACT_TABLE;
+  if (f == Factor::axes && level != level::no_axes)
+    return (facts.extensions & extension_bit(ROPE_EXT_AXES)) != 0;
   // Both would put the first element of a tensor at an unaligned address.
   if ((f == Factor::start && level == level::shifted) ||
       ((f == Factor::in_layout || f == Factor::out_layout) && level == level::fused))
@@ -338,6 +341,8 @@ std::vector<std::string> not_offered(const OfferedLevels& offered) {
   for (std::size_t f = 0; f < factor_count; ++f) {
     const auto factor = static_cast<Factor>(f);
     if (!table && is_of_tables(factor)) continue;
+    const bool of_axes = factor == Factor::axes || factor == Factor::planes;
+    if (of_axes && offered.of[index_of(Factor::axes)].size() == 1) continue;  // not named
     const FactorRow& words = factor_table()[f];
     if (!words.refused.empty() && offered.of[f].size() == 1) {
       out.emplace_back(words.refused);

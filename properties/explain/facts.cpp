@@ -27,7 +27,7 @@ std::optional<C> Facts::rotation(const Seen& s, std::int64_t position) const {
 
 std::optional<C> Facts::rotation_of_pair(Seen s, std::int64_t i) const {
   s.pair = i;
-  return rotation(s, s.position);
+  return rotation(s, position(s.placement, s.at.b, s.at.t, i));
 }
 
 double Facts::element(const Seen& s, const HeadPlace& at, std::int64_t e) const {

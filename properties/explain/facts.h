@@ -21,8 +21,8 @@ class Facts {
   double scale() const { return harness::scale_of(p_.source); }
   bool backward() const { return p_.source.operation == Operation::transpose; }
   double frequency(std::int64_t pair) const { return p_.inv_freq[static_cast<std::size_t>(pair)]; }
-  std::int64_t position(int placement, std::int64_t b, std::int64_t t) const {
-    return position_of(p_, placement, b, t);
+  std::int64_t position(int placement, std::int64_t b, std::int64_t t, std::int64_t pair) const {
+    return position_of(p_, placement, b, t, pair);
   }
   const rope_tensor& tensor(const Seen& s) const { return p_.asked.tensor[s.at.tensor]; }
   const rope_problem& asked() const { return p_.asked; }

@@ -149,34 +149,35 @@ void add_positions(const Facts& k, List& list) {
       if (k.asked().table_rows_by != ROPE_ROW_BY_TOKEN) return s.position + step;
       const std::int64_t row = s.at.b * k.asked().tokens + s.at.t + step;
       const bool inside = row >= 0 && row < k.asked().batch * k.asked().tokens;
-      return inside ? k.position(s.placement, row / k.asked().tokens, row % k.asked().tokens)
-                    : position_limit;  // no rotation
+      return inside
+                 ? k.position(s.placement, row / k.asked().tokens, row % k.asked().tokens, s.pair)
+                 : position_limit;  // no rotation
     };
   };
   const bool table = k.source().contract == ROPE_CONTRACT_TABLE;
   add("reads row r - 1 of the table, not r", row_beside(-1), table);
   add("reads row r + 1 of the table, not r", row_beside(1), table);
   add("turns every batch row by the positions of row 0",
-      [&k](const Seen& s) { return k.position(s.placement, 0, s.at.t); });
+      [&k](const Seen& s) { return k.position(s.placement, 0, s.at.t, s.pair); });
   add("turns every token by the position of the first",
-      [&k](const Seen& s) { return k.position(s.placement, s.at.b, 0); });
+      [&k](const Seen& s) { return k.position(s.placement, s.at.b, 0, s.pair); });
   add("takes the index of a token for its position", [](const Seen& s) { return s.at.t; });
   add("takes tokens for consecutive, from the first on",
-      [&k](const Seen& s) { return k.position(s.placement, s.at.b, 0) + s.at.t; });
+      [&k](const Seen& s) { return k.position(s.placement, s.at.b, 0, s.pair) + s.at.t; });
   for (const std::int64_t block : {4, 8, 16, 32, 64})
     add(fmt::format("takes {} tokens for consecutive if their last position is {} past the first",
                     block, block - 1),
         [&k, block](const Seen& s) {
           const std::int64_t first = s.at.t / block * block, last = first + block - 1;
           if (last >= k.asked().tokens) return s.position;
-          const std::int64_t from = k.position(s.placement, s.at.b, first);
-          const bool taken = k.position(s.placement, s.at.b, last) - from == block - 1;
+          const std::int64_t from = k.position(s.placement, s.at.b, first, s.pair);
+          const bool taken = k.position(s.placement, s.at.b, last, s.pair) - from == block - 1;
           return taken ? from + s.at.t - first : s.position;
         });
   add("loses the sign of negative positions",
       [](const Seen& s) { return std::max(s.position, -s.position); });
   add("uses the positions of the call before",
-      [&k](const Seen& s) { return k.position(0, s.at.b, s.at.t); });
+      [&k](const Seen& s) { return k.position(0, s.at.b, s.at.t, s.pair); });
   add("rounds positions to bfloat16", [](const Seen& s) {
     return static_cast<std::int64_t>(to_bf16(static_cast<double>(s.position)));
   });
@@ -184,7 +185,7 @@ void add_positions(const Facts& k, List& list) {
       [](const Seen& s) { return static_cast<std::int64_t>(static_cast<float>(s.position)); });
   const auto halves = [&k](const Seen& s) {
     const std::int64_t tokens = k.asked().tokens, at = s.at.b * tokens + s.at.t;
-    const std::int64_t whole = k.position(s.placement, at / 2 / tokens, at / 2 % tokens);
+    const std::int64_t whole = k.position(s.placement, at / 2 / tokens, at / 2 % tokens, s.pair);
     return at % 2 == 0 ? whole : std::int64_t{whole < 0 ? -1 : 0};
   };
   add("reads 64-bit positions as 32-bit ones", halves, k.source().position_dtype == Dtype::i64);

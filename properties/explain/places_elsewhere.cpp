@@ -21,7 +21,8 @@ using C = std::complex<double>;
 std::int64_t entry_of(const Problem& p, const Seen& s, std::int64_t distance) {
   const bool by_token = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN;
   const std::int64_t row = by_token ? s.at.b * p.asked.tokens + s.at.t : s.position;
-  return (p.asked.table_rows > 1 ? row * distance : 0) + s.pair;
+  const auto axis = static_cast<std::int64_t>(axis_of(p.source.axis_of_pair, s.pair));
+  return (p.asked.table_rows > 1 ? row * distance : 0) + axis * p.axes.table_axis_stride + s.pair;
 }
 
 // The rotation at this index of the given table, if its elements are of this type; empty: it lies

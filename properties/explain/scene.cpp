@@ -76,9 +76,9 @@ void add_copies(Scene& scene, const Outputs& outputs) {
     const Dtype dtype = tensor_dtype(p.source, at.tensor);
     const bool wrong =
         std::memcmp(in, element.now, static_cast<std::size_t>(data_type(dtype).bytes)) != 0;
-    scene.copies.push_back({at, e, position_of(p, outputs.placement, at.b, at.t), outputs.placement,
-                            load(element.now, dtype, 0), load(in, dtype, 0), wrong,
-                            wrong && element.unwritten});
+    scene.copies.push_back({at, e, position_of(p, outputs.placement, at.b, at.t, 0),
+                            outputs.placement, load(element.now, dtype, 0), load(in, dtype, 0),
+                            wrong, wrong && element.unwritten});
   });
 }
 
@@ -97,7 +97,7 @@ void add_pairs(Scene& scene, Subject& subject, const Outputs& outputs) {
       Seen s{};
       s.at = at;
       s.pair = i;
-      s.position = position_of(problem, outputs.placement, b, t);
+      s.position = position_of(problem, outputs.placement, b, t, i);
       s.placement = outputs.placement;
       s.x = as_complex(input_pair(problem, outputs.placement, at, i));
       s.r = as_complex(rotations[static_cast<std::size_t>(i)]);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/cases/axes.h"
 #include "harness/cases/layouts.h"
 #include "properties/array/factor_table.h"
 #include "properties/array/level_draw.h"
@@ -93,6 +94,11 @@ constexpr Step plain_steps[] = {
       c.scaling_values.clear();
     },
     [](Case& c) { c.rope_theta = 10000; },
+    [](Case& c) { c.axis_positions = AxisPositions::equal; },
+    [](Case& c) { c = with_fewer_axes(c); },
+    [](Case& c) {
+      std::ranges::fill(c.axis_of_pair, c.axis_of_pair.empty() ? 0 : c.axis_of_pair[0]);
+    },
     [](Case& c) { c.seed = 1; },
 };
 // Single simplifications of memory. Each is tried alone, so the first one that a layout bug needs
@@ -106,6 +112,7 @@ constexpr Step memory_steps[] = {
     [](Case& c) { c.table_row_stride = contiguous; },
     [](Case& c) { c.position_token_stride = contiguous; },
     [](Case& c) { c.position_batch_stride = contiguous; },
+    [](Case& c) { c.position_axis_stride = c.table_axis_stride = contiguous; },
     [](Case& c) {
       for (TensorCase& t : c.tensors) t.in_at = t.out_at = 0;
     },
@@ -244,16 +251,14 @@ Case part_of(const Case& c, std::int64_t row, std::int64_t rows, std::int64_t to
   drop_values(out);
   out.batch = rows;
   out.tokens = tokens;
-  if (c.position_rule == PositionRule::consecutive && c.position_token_stride != 0) {
+  const bool by_token =
+      c.axis_positions == AxisPositions::after_text || c.axis_positions == AxisPositions::picture;
+  if (c.position_rule == PositionRule::consecutive && c.position_token_stride != 0 && !by_token) {
     out.position_from = c.position_from + c.position_step * token;
     return out;
   }
-  const std::vector<std::int64_t> positions = positions_of(c);
+  out.positions = positions_of_part(c, {row, row + rows}, {token, token + tokens});
   out.position_rule = PositionRule::list;
-  out.positions.clear();
-  for (std::int64_t b = row; b < row + rows; ++b)
-    for (std::int64_t t = token; t < token + tokens; ++t)
-      out.positions.push_back(positions[static_cast<std::size_t>(b * c.tokens + t)]);
   return out;
 }
 
@@ -270,6 +275,7 @@ Case with_pairs(const Case& c, std::int64_t pairs) {
   drop_values(out);
   out.rotary_dim = 2 * pairs;
   if (!out.inv_freq.empty()) out.inv_freq.resize(static_cast<std::size_t>(pairs));
+  if (out.axes > 1) out.axis_of_pair = map_of_pairs(c, pairs);
   for (TensorCase& t : out.tensors)
     if (t.rotate) t.head_dim += out.rotary_dim - c.rotary_dim;
   if (out.table_row_stride >= 0) out.table_row_stride += (out.rotary_dim - c.rotary_dim) / 2;

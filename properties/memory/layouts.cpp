@@ -38,6 +38,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/cases/axes.h"
 #include "harness/cases/checked.h"
 #include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
@@ -112,7 +113,7 @@ Finding check_order(Subject& subject, const Case& c) {
                   return HeadPlace{at.tensor, c.batch - 1 - at.b, c.tokens - 1 - at.t,
                                    c.tensors[at.tensor].heads - 1 - at.h};
                 }};
-  std::reverse(reversed.alone.positions.begin(), reversed.alone.positions.end());
+  reverse_planes(reversed.alone.positions, c.axes);
   return compare_parts(subject, run(subject, c), {reversed},
                        the_same(subject, c, "another order gives another result"));
 }

@@ -98,7 +98,7 @@ std::vector<double> errors_of_tokens(const Problem& p, Oracle& oracle, const Exe
   const std::vector<double> inv_freq = inverse_frequencies(curve_theta, curve_rotary_dim);
   std::vector<double> errors(p.positions.size(), 0);
   const auto add = [&](const Outputs& outputs, const HeadPlace& at) {
-    const std::int64_t position = position_of(p, outputs.placement, at.b, at.t);
+    const std::int64_t position = position_of(p, outputs.placement, at.b, at.t, 0);
     const auto token = static_cast<std::size_t>(
         std::find(p.positions.begin(), p.positions.end(), position) - p.positions.begin());
     for (std::size_t i = 0; i < inv_freq.size(); ++i) {

@@ -48,7 +48,7 @@ void OutputComparison::add(const OutputSide& a, const OutputSide& b, bool in_swe
 void OutputComparison::add_row(const OutputSide& a, const OutputSide& b, const HeadPlace& at) {
   const Apart found = apart(a, b, at);
   out_.all.add(found);
-  const std::int64_t position = position_of(a.problem, 0, at.b, at.t);
+  const std::int64_t position = position_of(a.problem, 0, at.b, at.t, 0);
   if (in_sweep_ && position >= 0 && position <= swept_to)
     out_.by_position[table_row_of(position)].add(found);
 }
@@ -97,7 +97,8 @@ double OutputComparison::note(const OutputSide& a, const OutputSide& b, const Pl
     if (std::isnan(distance)) distance = INFINITY;
     nearer = nearer_of(a, b, place);
   }
-  const std::int64_t position = position_of(a.problem, 0, at.b, at.t);
+  const std::int64_t pair = std::max<std::int64_t>(place.pair, 0);
+  const std::int64_t position = position_of(a.problem, 0, at.b, at.t, pair);
   const bool is_first = !out_.first || (in_sweep_ && position < out_.first->position);
   const bool is_largest = distance > largest_;
   if (!is_first && !is_largest) return distance;
@@ -119,8 +120,8 @@ std::string OutputComparison::nearer_of(const OutputSide& a, const OutputSide& b
   const Problem& asked =
       a.problem.source.contract == ROPE_CONTRACT_F32_ANGLE ? b.problem : a.problem;
   const HeadPlace& at = place.row;
-  const Rotation r =
-      given_rotation(asked, oracle_, at.tensor, position_of(asked, 0, at.b, at.t), place.pair);
+  const Rotation r = given_rotation(asked, oracle_, at.tensor,
+                                    position_of(asked, 0, at.b, at.t, place.pair), place.pair);
   const PairValue x = input_pair(a.problem, 0, at, place.pair);
   const bool back = asked.source.operation == Operation::transpose;
   PairValue y = back ? rotate_transpose(x, r) : rotate(x, r);

@@ -165,6 +165,7 @@ constexpr std::int64_t axes = 4;
 // The case with packed positions, and with table rows for the used positions alone.
 Case near(Case c) {
   c.position_batch_stride = c.position_token_stride = c.table_row_stride = contiguous;
+  c.position_axis_stride = c.table_axis_stride = contiguous;
   c.table_spare_rows = 0;
   if (c.contract == ROPE_CONTRACT_TABLE) c.rows_by = ROPE_ROW_BY_TOKEN;
   return c;

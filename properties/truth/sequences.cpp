@@ -163,7 +163,9 @@ class Sequence {
     constexpr std::size_t few = 8;  // each try makes tables anew
     for (std::size_t j = k; j-- > 0 && j + few >= k;)
       for (const auto& each : kept) {
-        if (calls_[j].batch * calls_[j].tokens != calls_[k].batch * calls_[k].tokens) continue;
+        if (calls_[j].axes * calls_[j].batch * calls_[j].tokens !=
+            calls_[k].axes * calls_[k].batch * calls_[k].tokens)
+          continue;
         Case call = calls_[k];
         each.take(call, calls_[j]);
         if (call == calls_[k]) continue;
