@@ -31,6 +31,15 @@ inline void set_window(harness::Case& c, std::int64_t room, std::int64_t offset)
   }
 }
 
+/// A case without axes gets three, in sections, with positions that differ.
+inline void give_axes(harness::Case& c) {
+  if (c.axes > 1) return;
+  c.axes = 3;
+  for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
+    c.axis_of_pair.push_back(static_cast<std::uint8_t>(6 * i / c.rotary_dim));
+  c.axis_positions = harness::AxisPositions::apart;
+}
+
 /// The case with all of the wish that is offered.
 inline harness::Case with(harness::Case c, const harness::Offer& offer, const Wish& wish) {
   if (wish.from != 0) c.position_from = wish.from;

@@ -129,6 +129,12 @@ class FieldDraw {
     c.positions_null = coin();
     c.position_batch_stride = integer();
     c.position_token_stride = integer();
+    c.axes = integer();
+    for (auto n = below(40); n > 0; --n)
+      c.axis_of_pair.push_back(static_cast<std::uint8_t>(coin() ? 0 : below(4)));
+    c.axis_positions = AxisPositions{word(5)};
+    c.position_axis_stride = integer();
+    c.table_axis_stride = integer();
     c.rows_by = word(2);
     c.table_spare_rows = integer();
     c.table_row_stride = integer();

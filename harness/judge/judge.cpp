@@ -193,8 +193,10 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
                     const HeadRule& rule, HeadPlace at, const std::vector<std::int64_t>& tokens,
                     Tally& tally) {
   const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
-    return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
-                       position_of(p, outputs.placement, at.b, at.t, pair));
+    const std::string axis =
+        p.source.axes == 1 ? "" : fmt::format(", axis {}", axis_of(p.source.axis_of_pair, pair));
+    return fmt::format("{} pair {}{}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
+                       axis, position_of(p, outputs.placement, at.b, at.t, pair));
   };
   const std::int64_t half = p.asked.rotary_dim / 2;
   const auto rotations =

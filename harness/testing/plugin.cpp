@@ -126,8 +126,11 @@ std::size_t two_gib(const rope_problem*) {
   return std::size_t{2} << 30;
 }
 
-constexpr KernelInfo right{
-    .name = "test_right", .summary = "the plain loop", .supports = always, .apply = rotate};
+constexpr KernelInfo right{.name = "test_right",
+                           .summary = "the plain loop",
+                           .extensions = ~extension_bit(ROPE_EXT_AXES),  // kinds that nobody knows
+                           .supports = always,
+                           .apply = rotate};
 
 // Ends or stops the process if the environment names this place, else returns.
 void misbehave(const std::string& place) {

@@ -3,14 +3,18 @@
 // equal_axes: where all axes of a token have one position, the call is that without axes. Bound:
 // the same bits if ROPE_BITWISE_INVARIANT promises them, else 2 e rho with the error e of one call,
 // as both turn by the same exact angles, plus both storage errors.
+// equal_axes kills by itself: plane_stride_is_tokens_exact, axis_tables_taken_as_dense_table
 //
 // axis_alone: the pairs of an axis are turned as in a call without axes at the positions of that
 // axis; and where the positions of one axis change, the pairs of the others stay. Bound: as above.
 // A kernel that knows one axis alone passes every law about its own outputs; here the pairs of the
 // others are held to calls that it makes itself.
+// axis_alone kills by itself: first_axis_for_all_table, sections_off_by_one_exact
+// axis_alone kills by itself: text_if_two_axes_are_equal_exact, decode_without_axes_exact
 //
 // axes_permuted: axes in another order, with a map that follows them, change nothing. Bound: as
 // above. The order decides nothing, so no axis may have code of its own.
+// axes_permuted kills by itself: height_and_width_swapped_exact, axes_in_turn_as_sections_exact
 //
 // That q.k depends on the differences of each axis alone is judged by relative_position.
 #include <algorithm>
@@ -113,13 +117,8 @@ Finding check_axes_permuted(Subject& subject, const Case& c) {
                      the_same(subject, c, "axes in another order change the result"));
 }
 
-// A case without axes gets three, in sections, as a decode step has them.
 void shape_axes(Case& c, const Offer&) {
-  if (c.axes > 1) return;
-  c.axes = 3;
-  for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
-    c.axis_of_pair.push_back(static_cast<std::uint8_t>(6 * i / c.rotary_dim));
-  c.axis_positions = AxisPositions::apart;
+  give_axes(c);
 }
 void shape_equal(Case& c, const Offer& offer) {
   shape_axes(c, offer);
@@ -132,7 +131,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   for (const std::int64_t tokens : {48, 1}) {
     Case c = with(widened(offer.base, offer), offer,
                   {.from = 3, .batch = 2, .tokens = tokens, .heads = 3, .second = true});
-    shape_axes(c, offer);
+    give_axes(c);
     if (tokens > 1) c.axis_positions = AxisPositions::picture;
     cases.push_back(c);
   }

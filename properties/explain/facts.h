@@ -24,6 +24,13 @@ class Facts {
   std::int64_t position(int placement, std::int64_t b, std::int64_t t, std::int64_t pair) const {
     return position_of(p_, placement, b, t, pair);
   }
+  /// The position of a pair's token on another axis.
+  std::int64_t position_on(const Seen& s, std::size_t axis) const {
+    const auto& positions = s.placement == 1 ? p_.other_positions : p_.positions;
+    const std::int64_t token = s.at.b * p_.asked.tokens + s.at.t;
+    return positions[axis * positions.size() / static_cast<std::size_t>(p_.source.axes) +
+                     static_cast<std::size_t>(token)];
+  }
   const rope_tensor& tensor(const Seen& s) const { return p_.asked.tensor[s.at.tensor]; }
   const rope_problem& asked() const { return p_.asked; }
 

@@ -131,6 +131,24 @@ void add_places(const Facts& k, List& list) {
        }});
 }
 
+void add_axes(const Facts& k, List& list) {
+  const auto axes = static_cast<std::size_t>(k.source().axes);
+  const auto add = [&](std::string name, auto axis_for) {
+    list.push_back({std::move(name), only_if(axes > 1, [&k, axis_for](const Seen& s) -> Output {
+                      const std::size_t own = axis_of(k.source().axis_of_pair, s.pair);
+                      const auto r = k.rotation(s, k.position_on(s, axis_for(own)));
+                      return r ? Output(k.turned(s.x, *r)) : Output();
+                    })});
+  };
+  for (std::size_t a = 0; a < axes; ++a) {
+    add(fmt::format("turns every pair by axis {}", a), [a](std::size_t) { return a; });
+    for (std::size_t b = 0; b < a; ++b)
+      add(fmt::format("exchanges axes {} and {}", b, a), [a, b](std::size_t own) {
+        return own == a ? b : own == b ? a : own;
+      });
+  }
+}
+
 void add_positions(const Facts& k, List& list) {
   const auto add = [&](std::string name, auto position, bool applies = true) {
     list.push_back({std::move(name), only_if(applies, [&k, position](const Seen& s) -> Output {
@@ -353,6 +371,7 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
   List list;
   add_values(*k, list);
   add_places(*k, list);
+  add_axes(*k, list);
   add_positions(*k, list);
   add_angles(*k, list);
   add_roundings(*k, list);

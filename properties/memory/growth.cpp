@@ -7,6 +7,7 @@
 // property finds a kernel that takes the size of its own struct for the caller's.
 //
 // Kills by itself: exact_size_asked, copies_whole_struct, fields_behind_read
+// Kills by itself: axes_of_exact_size_exact
 #include <fmt/format.h>
 
 #include <vector>
@@ -57,11 +58,16 @@ Finding check(Subject& subject, const Case& c) {
   return tally.finding();
 }
 
-// The simplest case, one with as many tensors as the contract's arrays hold, and a large one.
+// The simplest case, one with axes, one with as many tensors as the contract's arrays hold, and a
+// large one.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   Case c = with(offer.base, offer, {.from = 3});
   std::vector<Case> cases{c, widened(c, offer)};
   cases.back().seed = 2;
+  if (offer.axes) {
+    cases.push_back(c);
+    give_axes(cases.back());
+  }
   if (offer.three_tensors) {
     c.tensors.resize(3, c.tensors[0]);
     c.tensors[2].rotate = false;

@@ -80,6 +80,16 @@ constexpr Difference differences[] = {
        c.positions = twice(c.positions);
        c.batch *= 2;
      }},
+    {"map of axes", &Offer::axes,
+     [](Case& c) {
+       const std::size_t plane = c.positions.size();
+       c.positions = twice(c.positions);
+       for (std::size_t i = plane; i < 2 * plane; ++i)
+         c.positions[i] = 3 + (c.positions[i] + 7) % 28;
+       c.axes = 2;
+       for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
+         c.axis_of_pair.push_back(static_cast<std::uint8_t>(i % 2));
+     }},
     {"operation", &Offer::transpose, [](Case& c) { c.operation = reversed(c.operation); }},
     {"scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},
     {"position type", &Offer::i64_positions,

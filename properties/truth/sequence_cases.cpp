@@ -362,7 +362,7 @@ void draw_calls(Case& c, const Offer& offer) {
     return;
   }
   const bool lists = kind == 5 && c.batch * c.tokens <= 64 && c.position_batch_stride != 0 &&
-                     c.position_token_stride != 0;
+                     c.position_token_stride != 0 && c.position_axis_stride != 0;
   if (lists) c = listed_positions(c);
   Case last[] = {c, of_other_state(c, offer, hash(c.seed, 0x57a7e))};
   const std::uint64_t count = 8 + hash(c.seed, 0xca115) % 33;
