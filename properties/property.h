@@ -25,6 +25,9 @@ struct Property {
   bool judged_by_oracle = false;  ///< false: an algebraic law or a rule about memory judges
   bool tells_once = false;        ///< a process that fails it once may not fail it again
   bool for_replay_alone = false;  ///< verify skips it; a replay line may name it
+  /// It is about an extension of the contract. In a ledger it stands by its name, as '*' leaves it
+  /// out.
+  bool of_extension = false;
   /// The shortest profile that judges it. A run whose globs name it judges it in each profile.
   Profile from = Profile::smoke;
 

@@ -25,20 +25,24 @@ std::FILE* stream(const VerifyOptions& options) {
   return options.json ? stderr : stdout;
 }
 
-// The ledger lists the properties of smoke, whatever profile runs.
-std::set<std::string> properties_and_features() {
+// The ledger lists the properties of smoke, whatever profile runs. '*' stands for those without
+// extensions of the contract.
+std::set<std::string> properties_and_features(bool with_extensions) {
   std::set<std::string> all;
   for (const properties::Property* property :
        properties::chosen_properties({}, properties::Profile::smoke))
-    all.emplace(property->name);
-  for (const std::string& feature : properties::feature_names()) all.insert(offered(feature));
+    if (with_extensions || !property->of_extension) all.emplace(property->name);
+  for (const std::string& feature : properties::feature_names())
+    if (with_extensions || feature != "axes") all.insert(offered(feature));
   return all;
 }
 
 }  // namespace
 
 LedgerCheck::LedgerCheck(const VerifyOptions& options)
-    : options_(options), all_(properties_and_features()) {
+    : options_(options),
+      all_(properties_and_features(false)),
+      known_(properties_and_features(true)) {
   const bool compares = !options.ledger.empty();
   const std::string& file = compares ? options.ledger : options.write_ledger;
   std::error_code error;
@@ -56,7 +60,7 @@ void LedgerCheck::on_offer(const LedgerKey& feature) {
 }
 
 void LedgerCheck::on_row(const VerdictRow& row) {
-  if (!row.pairing.empty() && !all_.contains(row.property)) return;
+  if (!row.pairing.empty() && !known_.contains(row.property)) return;
   const std::string what =
       fmt::format("{}{}{}", row.verdict, row.reason.empty() ? "" : ": ", row.reason);
   if (row.verdict == Verdict::pass)

@@ -29,7 +29,8 @@ class LedgerCheck {
   std::string why_lost(const harness::LedgerKey& key) const;
 
   const VerifyOptions& options_;
-  const std::set<std::string> all_;  // the properties and features that exist
+  /// The properties and features that exist: without those of extensions, and with them.
+  const std::set<std::string> all_, known_;
   harness::Expectations file_;
   harness::Ledger held_;
   /// Its verdict and reason; that on all properties of a kernel has its name alone.
