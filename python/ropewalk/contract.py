@@ -16,6 +16,7 @@ IN_PLACE, OUT_OF_PLACE, THREAD_SAFE, BITWISE_INVARIANT = 1 << 0, 1 << 1, 1 << 2,
 MIXES_PAIRS, FLUSHES_SUBNORMALS = 1 << 4, 1 << 5
 INTERPRETED, OWN_THREADS = 1 << 8, 1 << 9
 HOST, CUDA = 0, 1
+EXT_AXES = 1
 
 
 def _fields(*groups):
@@ -29,6 +30,16 @@ class Tensor(C.Structure):
         (c_int64, "out_batch_stride out_token_stride out_head_stride"),
         (c_int32, "in_dtype out_dtype rotate in_place"),
         (c_int64 * 4, "reserved"),
+    )
+
+
+class Axes(C.Structure):
+    _fields_ = _fields(
+        (c_uint32, "kind struct_size"),
+        (c_void_p, "next"),
+        (c_int32, "axes reserved"),
+        (c_int64, "position_axis_stride table_axis_stride"),
+        (c_void_p, "map_address"),
     )
 
 
@@ -52,6 +63,20 @@ class Problem(C.Structure):
         if not self.inv_freq_address:
             return None
         return np.array((c_double * (self.rotary_dim // 2)).from_address(self.inv_freq_address))
+
+
+    @property
+    def axes(self):
+        """A copy of its rope_axes, the only extension that a kernel is handed here; None: it has
+        none."""
+        return Axes.from_buffer_copy(Axes.from_address(self.next)) if self.next else None
+
+    @property
+    def axis_of_pair(self):
+        """A copy of the map of the pairs to axes, int64; zeros without axes."""
+        if not self.next:
+            return np.zeros(self.rotary_dim // 2, "i8")
+        return np.array((C.c_uint8 * (self.rotary_dim // 2)).from_address(self.axes.map_address), "i8")
 
 
 class Place(C.Structure):
@@ -95,4 +120,5 @@ class KernelList(C.Structure):
     )
 
 
-assert [C.sizeof(s) for s in (Tensor, Problem, Operands, KernelEntry)] == [120, 616, 168, 112]
+structs = Tensor, Axes, Problem, Operands, KernelEntry
+assert [C.sizeof(s) for s in structs] == [120, 48, 616, 168, 112]

@@ -90,11 +90,10 @@ def why():
 def refusal(kernel, p):
     """Why a kernel does not take a problem, or None."""
     if (p.angle_source == c.ANGLES_TABLE) == kernel.own_angles:
-        return (
-            "makes its own angles and takes no table"
-            if kernel.own_angles
-            else "needs a table of cos and sin"
-        )
+        own = kernel.own_angles
+        return "makes its own angles and takes no table" if own else "needs a table of cos and sin"
+    if p.axes and p.axes.axes not in kernel.axes:
+        return f"takes {' or '.join(map(str, kernel.axes))} axes of positions alone"
     if ("interleaved", "half_split")[p.pairing] not in kernel.pairings:
         return "takes the other pairing"
     if p.operation == c.TRANSPOSE and kernel.inverse == "none":
@@ -210,6 +209,7 @@ def entry_of(kernel):
         memory=c.CUDA if kernel.device else c.HOST,
         angle_contract=c.ANGLE_CONTRACTS.index(kernel.angles),
         flags=flags,
+        extensions=1 << c.EXT_AXES if kernel.axes else 0,
         error_bound=kernel.error_bound,
         supports=c.SUPPORTS(supports),
         prepare=c.PREPARE(prepare),
