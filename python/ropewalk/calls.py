@@ -34,25 +34,22 @@ class State:
         return array.copy() if is_raw else self.library.wrap(self.library.constant(array))
 
     def _choose_planes(self, p, axes):
-        """Shape and strides of the positions and of a table. With axes they begin with these, and
-        `shifts` says by how many planes the rows of a pair must move, so that the function finds them
-        where its own map looks."""
-        planes, position_stride, table_stride, self.axis_of_pair, self.shifts = (), (), (), None, ()
-        if self.kernel.axes:
-            given = p.axis_of_pair
-            own = np.array(self.kernel.axis_of_pair or given)
-            self.axis_of_pair = self._constant(own)
-            self.shifts = (given - own) % axes.axes if axes else ()
-            axes = axes or c.Axes(axes=min(self.kernel.axes))  # strides of 0: equal planes
-            planes, table_stride = (axes.axes,), (axes.table_axis_stride,)
-            position_stride = (axes.position_axis_stride,)
+        """Shape and strides of the positions and of a table. They begin with the axes, if the function
+        takes such. `shifts`: by how many planes the rows of each pair must move, so that the function
+        finds them where its own map looks."""
+        kernel, given = self.kernel, p.axis_of_pair
+        own = np.array(kernel.axis_of_pair or given)
+        self.axis_of_pair = self._constant(own) if kernel.axes else None
+        self.shifts = (given - own) % axes.axes if axes else ()
+        axes = axes or c.Axes(axes=min(kernel.axes, default=0))  # strides of 0: equal planes
         p.next = None  # the nodes may lie elsewhere in a call
-        by_row = p.position_batch_stride, p.position_token_stride
-        self.positions = (*planes, p.batch, p.tokens), (*position_stride, *by_row)
-        if p.table_rows_by != c.ROW_BY_TOKEN:
-            planes = table_stride = ()  # one table serves all axes
-        size, strides = (p.table_rows, p.rotary_dim // 2), (p.table_row_stride, 1)
-        self.table = (*planes, *size), (*table_stride, *strides)
+        sizes = axes.axes, p.batch, p.tokens
+        strides = axes.position_axis_stride, p.position_batch_stride, p.position_token_stride
+        first = 0 if kernel.axes else 1
+        self.positions = sizes[first:], strides[first:]
+        first = first if p.table_rows_by == c.ROW_BY_TOKEN else 1  # else one serves all axes
+        sizes = axes.axes, p.table_rows, p.rotary_dim // 2
+        self.table = sizes[first:], (axes.table_axis_stride, p.table_row_stride, 1)[first:]
 
 
 def bind(state, operands):
@@ -167,9 +164,8 @@ def _as_it_lies(kernel, a, to, b):
     """Input and output of a batch row as [tokens, heads * head_dim], if a function can take them as
     they lie; else None."""
     x, y = a[b], to[b]
-    if kernel.returns == "in_place" and x.ctypes.data != y.ctypes.data:
-        return None
-    if not (x.flags.c_contiguous and y.flags.c_contiguous):
+    moves = kernel.returns == "in_place" and x.ctypes.data != y.ctypes.data
+    if moves or not (x.flags.c_contiguous and y.flags.c_contiguous):
         return None
     return x.reshape(len(x), -1), y.reshape(len(y), -1)
 

@@ -17,10 +17,8 @@ CHOICES = {
     "inverse": (None, "argument", "autograd", "none"),
     "returns": (None, "new", "out", "in_place"),
 }
-SWITCHES = (
-    "raw whole heads_axis compiles interpreter own_threads thread_safe bitwise_invariant "
-    "mixes_pairs flushes_subnormals"
-).split()
+SWITCHES = ("raw whole heads_axis compiles interpreter own_threads thread_safe bitwise_invariant "
+            "mixes_pairs flushes_subnormals").split()
 
 offered = []  # every kernel of this process, in order
 
@@ -35,8 +33,8 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
            whole=False, heads_axis=True, head_dims=None, rotary_dim=None, rotary_offset=None, max_position=None,
            theta=None, raw=False, compiles=False, interpreter=False, own_threads=False,
            thread_safe=True, bitwise_invariant=False, mixes_pairs=False, flushes_subnormals=False,
-           axes=None, axis_of_pair=None,
-           error_bound=0.0, supports=None, prepare=None, summary=None, source=None):
+           error_bound=0.0, supports=None, prepare=None, summary=None, source=None, axes=None,
+           axis_of_pair=None):
     # fmt: on
     """Offers a function as a kernel and returns it unchanged.
 
@@ -69,12 +67,10 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
                 rotary_offset may be tuples, with a number for each tensor; rotary_dim="head_dim":
                 it rotates whole heads
     max_position, theta   the largest position, and the only base of inv_freq, that it takes
-    axes        3, or (2, 3): the numbers of axes of positions that it takes. positions, cos and sin
-                begin with them: [axes, batch, tokens, ..]; where a token has one position, so have
-                all axes, the fewest that it takes, and pairs are of axis 0
-    axis_of_pair   the only map that the function knows, as (0,) * 16 + (1,) * 24 + (2,) * 24. Cos
-                and sin of a case with another are dealt to its planes pair by pair, so that the
-                right rows stand where this map looks
+    axes        3, or (2, 3): how many axes of positions it takes. positions, cos and sin begin with
+                them, [axes, batch, tokens, ..]. A case without axes gives it the fewest, all alike
+    axis_of_pair   the one map that the function knows: (0,) * 16 + (1,) * 24 + (2,) * 24. Where a case
+                has another, the rows of each pair are dealt to the planes so that this map finds them
     inverse     how the backward pass is asked: "argument" by a negated sin (or by inverse=True, if
                 the function names it), "autograd" by the gradient, "none": forward only
     returns     "new": an array, which is copied into place; "out": writes there; "in_place"
@@ -189,10 +185,8 @@ class Kernel:
     def _read_parameters(self):
         known = "x q k qkv out q_out k_out positions position_ids pairing half_split inverse "
         known = (known + "scale head_dim rotary_dim q_heads k_heads").split()
-        if self.own_angles:
-            known.append("inv_freq")
-        else:
-            known += ["cos", "sin"] if self.tables in ("half", "full", "twice") else ["table"]
+        rows = ["cos", "sin"] if self.tables in ("half", "full", "twice") else ["table"]
+        known += ["inv_freq"] if self.own_angles else rows
         known += ["axis_of_pair"] if self.axes else []
         try:
             signature = inspect.signature(self.function)
