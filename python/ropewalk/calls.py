@@ -228,7 +228,8 @@ def _rows(state, t, positions, steps):
     for table, factor in ((t.cos, scale), (t.sin, scale * sign)):
         own = library.empty(shape, table.dtype)
         if p.table_rows_by == c.ROW_BY_TOKEN:
-            given = table[..., : p.batch * p.tokens, :].reshape(shape)
+            strides = *state.table[1][:-2], p.tokens * p.table_row_stride, p.table_row_stride, 1
+            given = over(table.ctypes.data, state.table_dtype, shape, strides)
         else:
             given = own
             steps.append(library.gather(table, positions, own))
