@@ -76,10 +76,8 @@ def plugin_of(fn, words):
         bound = inspect.signature(kernel).bind(**words)
         bound.apply_defaults()
         names = [Kernel(fn, bound.arguments).name]
-        text = ", ".join(
-            f"{w!r}: {reference(v) if callable(v) else repr(v)}" for w, v in words.items()
-        )
-        text = f"[{{{text}}}]"
+        said = {w: reference(v) if callable(v) else repr(v) for w, v in words.items()}
+        text = "[{" + ", ".join(f"{w!r}: {v}" for w, v in said.items()) + "}]"
     else:
         names = [k.name for k in offered if k.function is fn]
         text = "decorations(function)"

@@ -4,6 +4,7 @@ call: the rows of the tokens are gathered, the function runs, its result is copi
 Arrays are NumPy's over the caller's memory, on a device too, where nobody reads them on the host.
 """
 
+import itertools
 from functools import partial
 from types import SimpleNamespace
 
@@ -23,11 +24,32 @@ class State:
         self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"
         self.transpose = p.operation == c.TRANSPOSE
         self.scale = p.attention_scale or 1.0
-        inv_freq = over(p.inv_freq_address, "f64", (p.rotary_dim // 2,), (1,))
-        is_raw = kernel.arrays == "raw"
-        self.inv_freq = inv_freq.copy() if is_raw else library.wrap(library.constant(inv_freq))
+        self._choose_planes(p, p.axes)
+        self.inv_freq = self._constant(over(p.inv_freq_address, "f64", (p.rotary_dim // 2,), (1,)))
         self.user = kernel.prepare(self) if kernel.prepare else None
         self.bound, self.has_rows = {}, False  # on a device: what gathers the rows of each call
+
+    def _constant(self, array):
+        is_raw = self.kernel.arrays == "raw"
+        return array.copy() if is_raw else self.library.wrap(self.library.constant(array))
+
+    def _choose_planes(self, p, axes):
+        """Shape and strides of the positions and of a table. They begin with the axes, if the function
+        takes such. `shifts`: by how many planes the rows of each pair must move, so that the function
+        finds them where its own map looks."""
+        kernel, given = self.kernel, p.axis_of_pair
+        own = np.array(kernel.axis_of_pair or given)
+        self.axis_of_pair = self._constant(own) if kernel.axes else None
+        self.shifts = (given - own) % axes.axes if axes else ()
+        axes = axes or c.Axes(axes=min(kernel.axes, default=0))  # strides of 0: equal planes
+        p.next = None  # the nodes may lie elsewhere in a call
+        sizes = axes.axes, p.batch, p.tokens
+        strides = axes.position_axis_stride, p.position_batch_stride, p.position_token_stride
+        first = 0 if kernel.axes else 1
+        self.positions = sizes[first:], strides[first:]
+        first = first if p.table_rows_by == c.ROW_BY_TOKEN else 1  # else one serves all axes
+        sizes = axes.axes, p.table_rows, p.rotary_dim // 2
+        self.table = sizes[first:], (axes.table_axis_stride, p.table_row_stride, 1)[first:]
 
 
 def bind(state, operands):
@@ -36,9 +58,7 @@ def bind(state, operands):
     kernel, p = state.kernel, state.problem
     positions = None
     if operands.positions:
-        strides = p.position_batch_stride, p.position_token_stride
-        shape = p.batch, p.tokens
-        positions = over(operands.positions, c.DTYPES[p.position_dtype], shape, strides)
+        positions = over(operands.positions, c.DTYPES[p.position_dtype], *state.positions)
     tensors = [_tensor(state, p.tensor[i], operands.tensor[i]) for i in range(p.tensor_count)]
     if kernel.raw:
         call = _raw(state, tensors, positions)
@@ -48,7 +68,8 @@ def bind(state, operands):
 
 
 def _tensor(state, s, at):
-    """The numpy arrays of one tensor. Tables are [table_rows, rotary_dim / 2] as they lie."""
+    """The numpy arrays of one tensor. Tables are [table_rows, rotary_dim / 2] as they lie; by token
+    those of all axes, [axes, table_rows, ..]."""
     p, t = state.problem, SimpleNamespace(rotate=bool(s.rotate), in_place=bool(s.in_place))
     shape = p.batch, p.tokens, s.heads, s.head_dim
     in_strides = s.in_batch_stride, s.in_token_stride, s.in_head_stride, 1
@@ -66,8 +87,7 @@ def _tensor(state, s, at):
     t.addresses, t.cos, t.sin = (None, None), None, None
     if t.rotate and not state.kernel.own_angles:
         t.addresses = at.cos, at.sin
-        size, strides = (p.table_rows, p.rotary_dim // 2), (p.table_row_stride, 1)
-        t.cos, t.sin = (over(a, state.table_dtype, size, strides) for a in t.addresses)
+        t.cos, t.sin = (over(a, state.table_dtype, *state.table) for a in t.addresses)
     return t
 
 
@@ -91,7 +111,7 @@ def _steps(state, tensors, positions):
     always = {"pairing": state.pairing, "inverse": state.transpose, "scale": state.scale}
     always.update(inv_freq=state.inv_freq, rotary_dim=p.rotary_dim, head_dim=p.tensor[0].head_dim)
     always.update(q_heads=p.tensor[0].heads, k_heads=p.tensor[1].heads)
-    always["half_split"] = state.pairing == "half_split"
+    always.update(half_split=state.pairing == "half_split", axis_of_pair=state.axis_of_pair)
     rows, position_ids = {}, None
     if positions is not None and "position_ids" in kernel.parameters:
         position_ids = library.empty(positions.shape, "i8")
@@ -104,9 +124,9 @@ def _steps(state, tensors, positions):
         for b in range(p.batch) if by_row else (None,):
             values = dict(always)
             if positions is not None:
-                values["positions"] = wrap(positions if b is None else positions[b])
+                values["positions"] = wrap(positions if b is None else positions[..., b, :])
             if position_ids is not None:
-                values["position_ids"] = wrap(position_ids if b is None else position_ids[b])
+                values["position_ids"] = wrap(position_ids if b is None else position_ids[..., b, :])
             for name, array in row.items():
                 values[name] = wrap(_table(kernel, array, b), state.table_dtype)
             runs += _run_group(state, group, values, b)
@@ -144,30 +164,29 @@ def _as_it_lies(kernel, a, to, b):
     """Input and output of a batch row as [tokens, heads * head_dim], if a function can take them as
     they lie; else None."""
     x, y = a[b], to[b]
-    if kernel.returns == "in_place" and x.ctypes.data != y.ctypes.data:
-        return None
-    if not (x.flags.c_contiguous and y.flags.c_contiguous):
+    moves = kernel.returns == "in_place" and x.ctypes.data != y.ctypes.data
+    if moves or not (x.flags.c_contiguous and y.flags.c_contiguous):
         return None
     return x.reshape(len(x), -1), y.reshape(len(y), -1)
 
 
 def _laid_out(array, layout, b):
-    """[batch, tokens, heads, n] in the layout of the function; THD: that of one batch row."""
+    """[.., batch, tokens, heads, n] in the layout of the function; THD: that of one batch row."""
     if b is not None:
-        return array[b : b + 1] if layout == "1THD" else array[b]
-    axes = {"BHTD": (0, 2, 1, 3), "TBHD": (1, 0, 2, 3)}.get(layout)
-    return array.transpose(axes) if axes else array
+        return array[..., b : b + 1, :, :, :] if layout == "1THD" else array[..., b, :, :, :]
+    swapped = {"BHTD": (-3, -2), "TBHD": (-4, -3)}.get(layout)
+    return array.swapaxes(*swapped) if swapped else array
 
 
 def _table(kernel, array, b):
-    """Rows [batch, tokens, n] as the function gets them; a whole cache has two axes."""
+    """Rows [.., batch, tokens, n] as the function gets them; a whole cache has two axes."""
     if array.ndim == 2:
         return array
     if kernel.heads_axis:
-        return _laid_out(array[:, :, None], kernel.layout, b)
+        return _laid_out(array[..., None, :], kernel.layout, b)
     if b is not None:
-        return array[b]
-    return array.swapaxes(0, 1) if kernel.layout == "TBHD" else array
+        return array[..., b, :, :]
+    return array.swapaxes(-3, -2) if kernel.layout == "TBHD" else array
 
 
 def _groups(state, tensors, rows):
@@ -198,27 +217,30 @@ def _groups(state, tensors, rows):
 
 
 def _rows(state, t, positions, steps):
-    """The rows of the tokens by the name of their parameter, each [batch, tokens, n]. Appends what
-    fills them at each call."""
+    """The rows of the tokens by the name of their parameter, each [batch, tokens, n] or
+    [axes, batch, tokens, n]. Appends what fills them at each call."""
     kernel, p, library = state.kernel, state.problem, state.library
-    shape = p.batch, p.tokens, p.rotary_dim // 2
+    shape = *state.positions[0], p.rotary_dim // 2
     flipped = state.transpose and kernel.inverse == "argument"
     sign = -1.0 if flipped and "inverse" not in kernel.parameters else 1.0
     scale = 1.0 if "scale" in kernel.parameters else state.scale
     rows = []
-    for table, address, factor in (
-        (t.cos, t.addresses[0], scale),
-        (t.sin, t.addresses[1], scale * sign),
-    ):
+    for table, factor in ((t.cos, scale), (t.sin, scale * sign)):
         own = library.empty(shape, table.dtype)
         if p.table_rows_by == c.ROW_BY_TOKEN:
-            strides = p.tokens * p.table_row_stride, p.table_row_stride, 1
-            given = over(address, state.table_dtype, shape, strides)
+            strides = *state.table[1][:-2], p.tokens * p.table_row_stride, p.table_row_stride, 1
+            given = over(table.ctypes.data, state.table_dtype, shape, strides)
         else:
             given = own
             steps.append(library.gather(table, positions, own))
         if factor != 1.0:
             steps.append(library.times(given, factor, own, state.table_dtype))
+            given = own
+        if any(state.shifts):
+            own = library.empty(shape, table.dtype)
+            for a, (i, shift) in itertools.product(range(len(own)), enumerate(state.shifts)):
+                row = given[(a + shift) % len(own), ..., i]
+                steps.append(library.copier(own[a, ..., i], row))
             given = own
         rows.append(given)
     if kernel.tables == "cache":  # [table_rows, rotary_dim]: only rows that are named are filled
@@ -231,22 +253,22 @@ def _rows(state, t, positions, steps):
 def _in_form(library, form, pairing, cos, sin, steps):
     if form == "half":
         return {"cos": cos, "sin": sin}
-    batch, tokens, half = cos.shape
+    *tokens, half = cos.shape
     if form == "complex":
         table = library.empty(cos.shape, np.result_type(cos.dtype, "c8"))
         steps += [library.copier(table.real, cos), library.copier(table.imag, sin)]
         return {"table": table}
     if form == "packed":
-        table = library.empty((batch, tokens, 2 * half), cos.dtype)
+        table = library.empty((*tokens, 2 * half), cos.dtype)
         steps += [library.copier(table[..., :half], cos), library.copier(table[..., half:], sin)]
         return {"table": table}
     full = {}
     for name, row in (("cos", cos), ("sin", sin)):
-        full[name] = library.empty((batch, tokens, 2 * half), row.dtype)
+        full[name] = library.empty((*tokens, 2 * half), row.dtype)
         if pairing == "half_split" or form == "twice":
-            twice, row = full[name].reshape(batch, tokens, 2, half), row[:, :, None]
+            twice, row = full[name].reshape(*tokens, 2, half), row[..., None, :]
         else:
-            twice, row = full[name].reshape(batch, tokens, half, 2), row[..., None]
+            twice, row = full[name].reshape(*tokens, half, 2), row[..., None]
         steps.append(library.copier(twice, np.broadcast_to(row, twice.shape)))
     return full
 
@@ -290,8 +312,7 @@ def warm_up(state):
         rooms.append(state.library.room(elements, dtype))
         return None if rooms[-1] is None else rooms[-1].ctypes.data
 
-    strides = p.position_batch_stride, p.position_token_stride
-    o.positions = room(c.DTYPES[p.position_dtype], (p.batch, p.tokens), strides)
+    o.positions = room(c.DTYPES[p.position_dtype], *state.positions)
     for i in range(p.tensor_count):
         s, at = p.tensor[i], o.tensor[i]
         shape = p.batch, p.tokens, s.heads, s.head_dim
@@ -301,8 +322,7 @@ def warm_up(state):
             strides = s.out_batch_stride, s.out_token_stride, s.out_head_stride, 1
             at.output = room(state.dtype, shape, strides)
         if s.rotate and not state.kernel.own_angles:
-            size, strides = (p.table_rows, p.rotary_dim // 2), (p.table_row_stride, 1)
-            at.cos = at.sin = room(state.table_dtype, size, strides)
+            at.cos = at.sin = room(state.table_dtype, *state.table)
     if not any(one is None for one in rooms):
         gather, runs = bind(state, o)
         for step in (*state.library.before, *gather, *runs):

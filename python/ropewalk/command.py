@@ -22,10 +22,8 @@ def find():
     for path in beside:
         if path.is_file() and os.access(path, os.X_OK) and is_program(path):
             return str(path)
-    raise FileNotFoundError(
-        "the command ropewalk is neither beside the package nor in PATH: "
-        "install it or set ROPEWALK_COMMAND"
-    )
+    raise FileNotFoundError("the command ropewalk is neither beside the package nor in PATH: "
+                            "install it or set ROPEWALK_COMMAND")
 
 
 def is_program(path):
@@ -36,6 +34,4 @@ def is_program(path):
 
 def get_include():
     """The folder for -I of a compiler, with kernels/api/rope_kernel.h in it."""
-    return subprocess.run(
-        [find(), "include-dir"], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout.rstrip("\n")
+    return subprocess.check_output([find(), "include-dir"], text=True).rstrip("\n")

@@ -16,6 +16,7 @@ IN_PLACE, OUT_OF_PLACE, THREAD_SAFE, BITWISE_INVARIANT = 1 << 0, 1 << 1, 1 << 2,
 MIXES_PAIRS, FLUSHES_SUBNORMALS = 1 << 4, 1 << 5
 INTERPRETED, OWN_THREADS = 1 << 8, 1 << 9
 HOST, CUDA = 0, 1
+EXT_AXES = 1
 
 
 def _fields(*groups):
@@ -23,35 +24,47 @@ def _fields(*groups):
 
 
 class Tensor(C.Structure):
-    _fields_ = _fields(
-        (c_int64, "heads head_dim rotary_offset"),
-        (c_int64, "in_batch_stride in_token_stride in_head_stride"),
-        (c_int64, "out_batch_stride out_token_stride out_head_stride"),
-        (c_int32, "in_dtype out_dtype rotate in_place"),
-        (c_int64 * 4, "reserved"),
-    )
+    _fields_ = _fields((c_int64, "heads head_dim rotary_offset"),
+                       (c_int64, "in_batch_stride in_token_stride in_head_stride"),
+                       (c_int64, "out_batch_stride out_token_stride out_head_stride"),
+                       (c_int32, "in_dtype out_dtype rotate in_place"),
+                       (c_int64 * 4, "reserved"))
+
+
+class Axes(C.Structure):
+    _fields_ = _fields((c_uint32, "kind struct_size"), (c_void_p, "next"), (c_int32, "axes reserved"),
+                       (c_int64, "position_axis_stride table_axis_stride"), (c_void_p, "map_address"))
 
 
 class Problem(C.Structure):
-    _fields_ = _fields(
-        (c_uint32, "struct_size abi_version"),
-        (c_int32, "operation pairing angle_source table_dtype table_rows_by position_dtype"),
-        (c_int64, "batch tokens rotary_dim position_batch_stride position_token_stride"),
-        (c_int64, "min_position max_position table_rows table_row_stride"),
-        (c_void_p, "inv_freq_address"),
-        (c_double, "attention_scale"),
-        (c_uint32, "tensor_count reserved"),
-        (Tensor * 4, "tensor"),
-        (c_void_p, "next"),
-    )
+    _fields_ = _fields((c_uint32, "struct_size abi_version"),
+                       (c_int32, "operation pairing angle_source table_dtype table_rows_by position_dtype"),
+                       (c_int64, "batch tokens rotary_dim position_batch_stride position_token_stride"),
+                       (c_int64, "min_position max_position table_rows table_row_stride"),
+                       (c_void_p, "inv_freq_address"),
+                       (c_double, "attention_scale"),
+                       (c_uint32, "tensor_count reserved"),
+                       (Tensor * 4, "tensor"),
+                       (c_void_p, "next"))
 
     @property
     def inv_freq(self):
-        """A copy of the rotary_dim / 2 frequencies, which a function may keep; None: there are
-        none."""
+        """A copy of the rotary_dim / 2 frequencies, which a function may keep; or None."""
         if not self.inv_freq_address:
             return None
         return np.array((c_double * (self.rotary_dim // 2)).from_address(self.inv_freq_address))
+
+    @property
+    def axes(self):
+        """A copy of its rope_axes, the only extension that a kernel is handed here; or None."""
+        return Axes.from_buffer_copy(Axes.from_address(self.next)) if self.next else None
+
+    @property
+    def axis_of_pair(self):
+        """A copy of the map of the pairs to axes, int64; zeros without axes."""
+        if not self.next:
+            return np.zeros(self.rotary_dim // 2, "i8")
+        return np.array((C.c_uint8 * (self.rotary_dim // 2)).from_address(self.axes.map_address), "i8")
 
 
 class Place(C.Structure):
@@ -59,12 +72,8 @@ class Place(C.Structure):
 
 
 class Operands(C.Structure):
-    _fields_ = _fields(
-        (c_uint32, "struct_size reserved"),
-        (c_void_p, "positions"),
-        (Place * 4, "tensor"),
-        (c_void_p, "workspace stream next"),
-    )
+    _fields_ = _fields((c_uint32, "struct_size reserved"), (c_void_p, "positions"),
+                       (Place * 4, "tensor"), (c_void_p, "workspace stream next"))
 
 
 SUPPORTS = PREPARE = C.CFUNCTYPE(c_int32, c_void_p, c_void_p)
@@ -72,27 +81,23 @@ RELEASE = C.CFUNCTYPE(None, c_void_p)
 
 
 class KernelEntry(C.Structure):
-    _fields_ = _fields(
-        (c_uint32, "struct_size abi_version"),
-        (c_char_p, "name summary source cpu_features"),
-        (c_int32, "memory angle_contract"),
-        (c_uint32, "flags extensions"),
-        (c_double, "error_bound"),
-        (SUPPORTS, "supports"),
-        (c_void_p, "workspace_bytes"),
-        (PREPARE, "prepare"),
-        (c_void_p, "apply"),
-        (RELEASE, "release"),
-        (c_uint32, "exceptions reads_past"),
-    )
+    _fields_ = _fields((c_uint32, "struct_size abi_version"),
+                       (c_char_p, "name summary source cpu_features"),
+                       (c_int32, "memory angle_contract"),
+                       (c_uint32, "flags extensions"),
+                       (c_double, "error_bound"),
+                       (SUPPORTS, "supports"),
+                       (c_void_p, "workspace_bytes"),
+                       (PREPARE, "prepare"),
+                       (c_void_p, "apply"),
+                       (RELEASE, "release"),
+                       (c_uint32, "exceptions reads_past"))
 
 
 class KernelList(C.Structure):
-    _fields_ = _fields(
-        (c_uint32, "struct_size abi_version"),
-        (c_size_t, "count"),
-        (C.POINTER(C.POINTER(KernelEntry)), "kernels"),
-    )
+    _fields_ = _fields((c_uint32, "struct_size abi_version"), (c_size_t, "count"),
+                       (C.POINTER(C.POINTER(KernelEntry)), "kernels"))
 
 
-assert [C.sizeof(s) for s in (Tensor, Problem, Operands, KernelEntry)] == [120, 616, 168, 112]
+structs = Tensor, Axes, Problem, Operands, KernelEntry
+assert [C.sizeof(s) for s in structs] == [120, 48, 616, 168, 112]

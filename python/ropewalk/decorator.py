@@ -17,10 +17,8 @@ CHOICES = {
     "inverse": (None, "argument", "autograd", "none"),
     "returns": (None, "new", "out", "in_place"),
 }
-SWITCHES = (
-    "raw whole heads_axis compiles interpreter own_threads thread_safe bitwise_invariant "
-    "mixes_pairs flushes_subnormals"
-).split()
+SWITCHES = ("raw whole heads_axis compiles interpreter own_threads thread_safe bitwise_invariant "
+            "mixes_pairs flushes_subnormals").split()
 
 offered = []  # every kernel of this process, in order
 
@@ -35,7 +33,8 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
            whole=False, heads_axis=True, head_dims=None, rotary_dim=None, rotary_offset=None, max_position=None,
            theta=None, raw=False, compiles=False, interpreter=False, own_threads=False,
            thread_safe=True, bitwise_invariant=False, mixes_pairs=False, flushes_subnormals=False,
-           error_bound=0.0, supports=None, prepare=None, summary=None, source=None):
+           error_bound=0.0, supports=None, prepare=None, summary=None, source=None, axes=None,
+           axis_of_pair=None):
     # fmt: on
     """Offers a function as a kernel and returns it unchanged.
 
@@ -49,6 +48,7 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
                           "cache": all rows, [max_position, rotary_dim], to be read by position
     positions, inv_freq   [batch, tokens]; [rotary_dim / 2] for angles="exact" or "f32"
     position_ids          the positions as int64
+    axis_of_pair          with axes: the axis that each pair turns by, int64 [rotary_dim / 2]
     out, q_out, k_out     where the result goes
     pairing, inverse, scale   "half_split" or "interleaved"; whether to turn back; the factor
     half_split, head_dim, rotary_dim, q_heads, k_heads   a bool, and sizes
@@ -67,6 +67,10 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
                 rotary_offset may be tuples, with a number for each tensor; rotary_dim="head_dim":
                 it rotates whole heads
     max_position, theta   the largest position, and the only base of inv_freq, that it takes
+    axes        3, or (2, 3): how many axes of positions it takes. positions, cos and sin begin with
+                them, [axes, batch, tokens, ..]. A case without axes gives it the fewest, all alike
+    axis_of_pair   the one map that the function knows: (0,) * 16 + (1,) * 24 + (2,) * 24. Where a case
+                has another, the rows of each pair are dealt to the planes so that this map finds them
     inverse     how the backward pass is asked: "argument" by a negated sin (or by inverse=True, if
                 the function names it), "autograd" by the gradient, "none": forward only
     returns     "new": an array, which is copied into place; "out": writes there; "in_place"
@@ -124,38 +128,47 @@ class Kernel:
             value = getattr(self, word)
             _require(value is None or isinstance(value, str), f"{word}={value!r} is not a text")
         self._check_device()
-        # It replaces functions of triton.language while a kernel runs.
-        _require(
-            not (self.interpreter and self.thread_safe),
-            "interpreter=True needs thread_safe=False: Triton's interpreter is not",
-        )
-        name, bound, dtypes = self.name, self.error_bound, self.dtypes
-        _require(
-            re.fullmatch("[a-z0-9_]{1,63}", name), f"name={name!r} needs 1 to 63 of a-z, 0-9 and _"
-        )
-        _require(
-            dtypes and set(dtypes) <= set(DTYPES), f"dtypes={dtypes!r}: known are {DTYPES!r}"
-        )
-        _require(
-            isinstance(bound, (int, float)) and 0 <= bound <= 16,
-            f"error_bound={bound!r} must lie between 0 and 16",
-        )
+        name, bound, dtypes, theta = self.name, self.error_bound, self.dtypes, self.theta
+        is_number = isinstance(theta, (int, float)) and theta > 0
+        # Triton's interpreter replaces functions of triton.language while a kernel runs.
+        for holds, text in (
+            (not (self.interpreter and self.thread_safe),
+             "interpreter=True needs thread_safe=False: Triton's interpreter is not"),
+            (re.fullmatch("[a-z0-9_]{1,63}", name),
+             f"name={name!r} needs 1 to 63 of a-z, 0-9 and _"),
+            (dtypes and set(dtypes) <= set(DTYPES), f"dtypes={dtypes!r}: known are {DTYPES!r}"),
+            (isinstance(bound, (int, float)) and 0 <= bound <= 16,
+             f"error_bound={bound!r} must lie between 0 and 16"),
+            (isinstance(self.names, dict), f"names={self.names!r} is not a dictionary"),
+            (theta is None or is_number, f"theta={theta!r} is not a positive number"),
+            (self.raw or not self.prepare, "prepare needs raw=True, which gets call.state.user"),
+        ):  # fmt: skip
+            _require(holds, text)
         for word in ("head_dims", "rotary_offset", "rotary_dim", "max_position"):
             value = getattr(self, word)
             may_differ = word in ("head_dims", "rotary_offset") and isinstance(value, tuple)
             sizes = value if may_differ else (value,)
-            fits = all(isinstance(n, int) and n >= 0 for n in sizes) or (word, value) == (
-                "rotary_dim", "head_dim"
-            )
+            fits = all(isinstance(n, int) and n >= 0 for n in sizes)
+            fits = fits or (word, value) == ("rotary_dim", "head_dim")
             _require(value is None or fits, f"{word}={value!r} is not a size")
-        _require(isinstance(self.names, dict), f"names={self.names!r} is not a dictionary")
-        _require(
-            self.theta is None or (isinstance(self.theta, (int, float)) and self.theta > 0),
-            f"theta={self.theta!r} is not a positive number",
-        )
-        _require(
-            self.raw or not self.prepare, "prepare needs raw=True, which gets call.state.user"
-        )
+        self._check_axes()
+
+    def _check_axes(self):
+        """Makes `axes` a tuple, which is empty without the word."""
+        given, fixed = self.axes, self.axis_of_pair
+        self.axes = () if given is None else given if isinstance(given, tuple) else (given,)
+        few = all(isinstance(n, int) and 2 <= n <= 4 for n in self.axes)
+        _require(few and given != (), f"axes={given!r} is not 2, 3 or 4, nor a tuple of these")
+        _require(not self.axes or self.tables != "cache", 'axes: tables="cache" has none')
+        if fixed is None:
+            return
+        is_map = len(self.axes) == 1 and isinstance(fixed, tuple) and fixed
+        _require(is_map and all(isinstance(a, int) and 0 <= a < self.axes[0] for a in fixed),
+                 "axis_of_pair needs one number of axes, and a tuple with one of these for each pair")
+        _require(not (self.raw or self.own_angles),
+                 "axis_of_pair is for tables; a function of another kind takes it as a parameter")
+        size, self.rotary_dim = self.rotary_dim, 2 * len(fixed)
+        _require(size in (None, self.rotary_dim), f"axis_of_pair: rotary_dim={size!r} is another")
 
     def _check_device(self):
         arrays, there = self.arrays, self.device is not None
@@ -172,10 +185,9 @@ class Kernel:
     def _read_parameters(self):
         known = "x q k qkv out q_out k_out positions position_ids pairing half_split inverse "
         known = (known + "scale head_dim rotary_dim q_heads k_heads").split()
-        if self.own_angles:
-            known.append("inv_freq")
-        else:
-            known += ["cos", "sin"] if self.tables in ("half", "full", "twice") else ["table"]
+        rows = ["cos", "sin"] if self.tables in ("half", "full", "twice") else ["table"]
+        known += ["inv_freq"] if self.own_angles else rows
+        known += ["axis_of_pair"] if self.axes else []
         try:
             signature = inspect.signature(self.function)
         except (TypeError, ValueError):  # some functions of C have none
@@ -193,16 +205,14 @@ class Kernel:
                 if skipped or p.kind == p.KEYWORD_ONLY:
                     keywords.append((name, p.name))
                 continue
-            _require(
-                p.default is not p.empty,
-                f"unknown parameter {p.name}; known here: {', '.join(known)}",
-            )
+            _require(p.default is not p.empty,
+                     f"unknown parameter {p.name}; known here: {', '.join(known)}")
             skipped = True
         inputs = {"x", "q", "k", "qkv"} & set(given)
-        _require(
-            inputs in ({"x"}, {"q", "k"}, {"qkv"}),
-            "the function must name either x, or q and k, or qkv",
-        )
+        _require(inputs in ({"x"}, {"q", "k"}, {"qkv"}),
+                 "the function must name either x, or q and k, or qkv")
+        _require(not self.axes or self.axis_of_pair or "axis_of_pair" in given,
+                 "axes needs axis_of_pair: a parameter, or the word with the function's own map")
         return tuple(given), tuple(keywords)
 
     def _choose_returns(self):
@@ -211,14 +221,10 @@ class Kernel:
             self.returns = self.returns or ("out" if named else "new")
             outs = {"q_out", "k_out"} if self.takes == ("q", "k") else {"out"}
             needed = outs if self.returns == "out" else set()
-            _require(
-                named == needed,
-                f'returns="{self.returns}" needs {" and ".join(sorted(needed)) or "no out"}',
-            )
-            _require(
-                self.returns == "new" or self.arrays != "jax",
-                'arrays="jax" needs returns="new": its arrays never change',
-            )
+            _require(named == needed,
+                     f'returns="{self.returns}" needs {" and ".join(sorted(needed)) or "no out"}')
+            _require(self.returns == "new" or self.arrays != "jax",
+                     'arrays="jax" needs returns="new": its arrays never change')
         elif self.returns:
             raise KernelError("returns is not for raw=True, which writes into the tensors")
         if self.in_place is None:
@@ -227,14 +233,10 @@ class Kernel:
     def _choose_inverse(self):
         askable = self.raw or not self.own_angles or "inverse" in self.parameters
         self.inverse = self.inverse or ("argument" if askable else "none")
-        _require(
-            self.inverse != "argument" or askable,
-            'inverse="argument" with own angles needs a parameter inverse',
-        )
-        _require(
-            self.inverse != "autograd" or (self.arrays, self.returns) == ("torch", "new"),
-            'inverse="autograd" needs arrays="torch" and a returned result',
-        )
+        _require(self.inverse != "argument" or askable,
+                 'inverse="argument" with own angles needs a parameter inverse')
+        _require(self.inverse != "autograd" or (self.arrays, self.returns) == ("torch", "new"),
+                 'inverse="autograd" needs arrays="torch" and a returned result')
 
     def arguments(self, values):
         """What the function is called with, out of values by name."""

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import json
+import math
 import os
 import tempfile
 import zipfile
@@ -66,9 +67,7 @@ def tensor(file, name, entry, begin, size, raw):
     numbers = [*shape, *at] if isinstance(shape, list) and isinstance(at, list) else [-1]
     fits = all(type(n) is int and 0 <= n < MOST for n in numbers) and len(at) == 2 and len(shape) < 8
     _require(fits, f"{name} has the shape {shape} at {at}")
-    count = 1
-    for n in shape:
-        count = min(count * n, MOST)  # Python's integers do not overflow, but they grow
+    count = math.prod(shape)
     item = np.dtype(TYPES[dtype]).itemsize
     _require(at[1] - at[0] == count * item, f"{name} of {shape} does not fill its {at[1] - at[0]} bytes")
     _require(begin + at[1] <= size, f"{name} ends behind the file")

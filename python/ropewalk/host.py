@@ -90,11 +90,10 @@ def why():
 def refusal(kernel, p):
     """Why a kernel does not take a problem, or None."""
     if (p.angle_source == c.ANGLES_TABLE) == kernel.own_angles:
-        return (
-            "makes its own angles and takes no table"
-            if kernel.own_angles
-            else "needs a table of cos and sin"
-        )
+        own = kernel.own_angles
+        return "makes its own angles and takes no table" if own else "needs a table of cos and sin"
+    if p.axes and p.axes.axes not in kernel.axes:
+        return f"takes {' or '.join(map(str, kernel.axes))} axes of positions alone"
     if ("interleaved", "half_split")[p.pairing] not in kernel.pairings:
         return "takes the other pairing"
     if p.operation == c.TRANSPOSE and kernel.inverse == "none":
@@ -110,13 +109,12 @@ def refusal(kernel, p):
         return f"the table must be {wanted}"
     if (refused := sizes_refused(kernel, p, [t for t in tensors if t.rotate])) is not None:
         return refused
-    if not kernel.raw and kernel.own_angles and "scale" not in kernel.parameters:
-        if p.attention_scale not in (0.0, 1.0):
-            return "names no parameter scale, so attention_scale must be 1"
-    needs_positions = {"positions", "position_ids"} & {*kernel.parameters}
-    if (needs_positions or kernel.tables == "cache") and p.table_rows_by == c.ROW_BY_TOKEN:
-        if not kernel.own_angles:
-            return "needs positions, which a table by token may lack"
+    scales = kernel.raw or not kernel.own_angles or "scale" in kernel.parameters
+    if not scales and p.attention_scale not in (0.0, 1.0):
+        return "names no parameter scale, so attention_scale must be 1"
+    reads = {"positions", "position_ids"} & {*kernel.parameters} or kernel.tables == "cache"
+    if reads and p.table_rows_by == c.ROW_BY_TOKEN and not kernel.own_angles:
+        return "needs positions, which a table by token may lack"
     refused = library_of(kernel).refusal(dtype)
     return refused or (kernel.supports(p) if kernel.supports else None)
 
@@ -192,15 +190,9 @@ def entry_of(kernel):
 
     flags = c.INTERPRETED
     flags |= c.OUT_OF_PLACE if kernel.returns != "in_place" or kernel.is_flat else 0
-    for offers, flag in (
-        (kernel.in_place, c.IN_PLACE),
-        (kernel.thread_safe, c.THREAD_SAFE),
-        (kernel.bitwise_invariant, c.BITWISE_INVARIANT),
-        (kernel.mixes_pairs, c.MIXES_PAIRS),
-        (kernel.flushes_subnormals, c.FLUSHES_SUBNORMALS),
-        (kernel.own_threads, c.OWN_THREADS),
-    ):
-        flags |= flag if offers else 0
+    for word in ("in_place", "thread_safe", "bitwise_invariant", "mixes_pairs",
+                 "flushes_subnormals", "own_threads"):  # fmt: skip
+        flags |= getattr(c, word.upper()) if getattr(kernel, word) else 0
     return c.KernelEntry(
         struct_size=C.sizeof(c.KernelEntry),
         abi_version=1,
@@ -210,6 +202,7 @@ def entry_of(kernel):
         memory=c.CUDA if kernel.device else c.HOST,
         angle_contract=c.ANGLE_CONTRACTS.index(kernel.angles),
         flags=flags,
+        extensions=1 << c.EXT_AXES if kernel.axes else 0,
         error_bound=kernel.error_bound,
         supports=c.SUPPORTS(supports),
         prepare=c.PREPARE(prepare),

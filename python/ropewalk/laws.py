@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .angles import (
-    MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, compared, edges, equal, expected,
-    frequencies_hold, numpy_of, turns_hold, worse, worst_of,
-)
+from .angles import (MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, compared, edges,
+                     equal, expected, frequencies_hold, numpy_of, turns_hold, worse, worst_of)
 
 laws = {}  # name -> (claim, function)
 REFUSALS = IndexError, ValueError, RuntimeError, AssertionError, KeyError

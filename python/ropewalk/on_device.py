@@ -58,10 +58,9 @@ class DeviceArray:
         self.shape, self.strides = shell.shape, shell.strides
         self.dtype = dtype or shell.dtype.name
         if kind == CUDA:
-            self.__cuda_array_interface__ = {
-                "shape": self.shape, "strides": self.strides, "typestr": shell.dtype.str,
-                "data": (self.ptr, False), "version": 3, "stream": None,
-            }  # fmt: skip
+            self.__cuda_array_interface__ = dict(
+                shape=self.shape, strides=self.strides, typestr=shell.dtype.str,
+                data=(self.ptr, False), version=3, stream=None)
 
     def __dlpack_device__(self):
         return self.kind, 0

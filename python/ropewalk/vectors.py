@@ -46,11 +46,8 @@ def room_for(model):
 def write(path, dtype="f32", pairing="half_split", config="", shape=""):
     """Asks everything once, and writes what was asked."""
     _require(path.endswith(".safetensors"), "questions are written as .safetensors")
-    model = {}
-    if config:
-        model["config"] = Path(config).read_text(encoding="utf-8")
-    if shape:
-        model["shape"] = shape
+    model = {"config": Path(config).read_text(encoding="utf-8")} if config else {}
+    model.update({"shape": shape} if shape else {})
     with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
         told = {"ROPEWALK_QUESTIONS": folder, "ROPEWALK_PAIRING": pairing, **room_for(model)}
         done = verify(model, told, "--kernel", "question", f"--dtype={dtype}")

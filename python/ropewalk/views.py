@@ -183,10 +183,8 @@ class Torch(Library):
         limits are raised because verify makes more shapes than a model has."""
         config = importlib.import_module("torch._dynamo").config
         if not hasattr(config, "fail_on_recompile_limit_hit"):
-            raise KernelError(
-                f"torch {self.module.__version__} falls back to eager in silence: compiles=True "
-                "needs one with torch._dynamo.config.fail_on_recompile_limit_hit"
-            )
+            raise KernelError(f"torch {self.module.__version__} falls back to eager in silence: "
+                              "compiles=True needs torch._dynamo.config.fail_on_recompile_limit_hit")
         config.fail_on_recompile_limit_hit = True
         config.recompile_limit = config.accumulated_recompile_limit = 1 << 16
 
@@ -238,9 +236,8 @@ class Jax(Library):
         def given(value):
             return asarray(value) if isinstance(value, np.ndarray) else value
 
-        return lambda: function(
-            *[given(v) for v in positional], **{n: given(v) for n, v in named.items()}
-        )
+        return lambda: function(*map(given, positional),
+                                **{n: given(v) for n, v in named.items()})
 
     def copy(self, to, value):
         to[...] = np.asarray(value)

@@ -12,16 +12,14 @@ import sys
 class Host(C.Structure):
     """ropewalk_script_host"""
 
-    _fields_ = [
-        ("load", C.CFUNCTYPE(C.c_void_p, C.c_char_p, C.c_void_p, C.c_size_t)),
-        ("why", C.CFUNCTYPE(None, C.c_void_p, C.c_size_t)),
-        ("runs_in", C.CFUNCTYPE(C.c_void_p, C.c_void_p)),
-        ("apply", C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p, C.c_int64)),
-        ("none", C.c_void_p),
-        ("rows", C.CFUNCTYPE(C.c_int32, C.c_void_p)),
-        ("took", C.CFUNCTYPE(None, C.c_void_p, C.c_void_p)),
-        ("floor", C.CFUNCTYPE(C.c_void_p)),
-    ]
+    _fields_ = [("load", C.CFUNCTYPE(C.c_void_p, C.c_char_p, C.c_void_p, C.c_size_t)),
+                ("why", C.CFUNCTYPE(None, C.c_void_p, C.c_size_t)),
+                ("runs_in", C.CFUNCTYPE(C.c_void_p, C.c_void_p)),
+                ("apply", C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p, C.c_int64)),
+                ("none", C.c_void_p),
+                ("rows", C.CFUNCTYPE(C.c_int32, C.c_void_p)),
+                ("took", C.CFUNCTYPE(None, C.c_void_p, C.c_void_p)),
+                ("floor", C.CFUNCTYPE(C.c_void_p))]
 
 
 class Output(io.FileIO):

@@ -52,6 +52,19 @@ TEST_F(InPython, FunctionsAsPeopleHaveThemAreJudged) {
   }
 }
 
+// Each has a twin that knows one axis alone.
+TEST_F(InPython, PositionsWithAxesAreJudged) {
+  const Result r = verify(planted + "axes.py",
+                          "--kernel 'right_*' --kernel 'wrong_*' --property axis_alone "
+                          "--property shared_inputs --cases 1");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const std::string form : {"own_angles", "told", "sections"}) {
+    EXPECT_TRUE(contains(r.out, "PASS  right_" + form + " ")) << form << r.out;
+    EXPECT_TRUE(contains(unwrapped(r.out), "FAIL  wrong_" + form + " ")) << form << r.out;
+  }
+  EXPECT_FALSE(contains(r.out, "FAIL  right_")) << r.out;
+}
+
 TEST_F(InPython, ARightKernelAgreesInEveryCase) {
   const Result r = verify(planted + "right.py",
                           "--kernel right_complex --property agreement --property history "
@@ -151,6 +164,7 @@ TEST_F(InPython, WhatCannotBeLoadedIsToldInALine) {
       {"unknown_value", "layout='HTBD' is not one of BTHD, BHTD, TBHD, 1THD, THD"},
       {"unknown_parameter", "unknown parameter cosine"},
       {"no_pairing", "'pairing'"},
+      {"no_map", "axes needs axis_of_pair: a parameter"},
       {"bad_name", "name='Rotate It'"},
       {"import_raises", "line 3: RuntimeError: two lines of a reason"},
       {"missing_module", "line 2: ModuleNotFoundError"},
