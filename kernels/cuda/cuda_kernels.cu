@@ -175,15 +175,14 @@ using Global = void (*)(Launch);
     rope_##kernel##_##type##_##pairing##_##path##_i32,    \
         rope_##kernel##_##type##_##pairing##_##path##_i64 \
   }
-#define ROPEWALK_TABLE(kernel, path)                                                               \
-  {                                                                                                \
-    {ROPEWALK_BOTH(kernel, f32, half_split, path), ROPEWALK_BOTH(kernel, f32, interleaved, path)}, \
-        {ROPEWALK_BOTH(kernel, f16, half_split, path),                                             \
-         ROPEWALK_BOTH(kernel, f16, interleaved, path)},                                           \
-    {                                                                                              \
-      ROPEWALK_BOTH(kernel, bf16, half_split, path),                                               \
-          ROPEWALK_BOTH(kernel, bf16, interleaved, path)                                           \
-    }                                                                                              \
+#define ROPEWALK_TYPE(kernel, type, path) \
+  { ROPEWALK_BOTH(kernel, type, half_split, path), ROPEWALK_BOTH(kernel, type, interleaved, path) }
+#define ROPEWALK_TABLE(kernel, path)                                      \
+  {                                                                       \
+    {                                                                     \
+      ROPEWALK_TYPE(kernel, f32, path), ROPEWALK_TYPE(kernel, f16, path), \
+          ROPEWALK_TYPE(kernel, bf16, path)                               \
+    }                                                                     \
   }
 
 // By data type (f32, f16, bf16), pairing (half_split, interleaved), index (32, 64 bits).
@@ -196,37 +195,28 @@ struct Functions {
   }
 };
 
-// The functions of a launch, by its path.
+// With the paths of a kernel: `one_head` is that of a wide launch whose items have one head.
 struct Paths {
   Functions wide, one_head, general;
-
-  const Functions& of(const Launch& launch) const {
-    return !launch.wide ? general : launch.one_head ? one_head : wide;
-  }
 };
-
-#define ROPEWALK_PATHS(kernel, one_head)                                  \
-  {                                                                       \
-    {ROPEWALK_TABLE(kernel, wide)}, {ROPEWALK_TABLE(kernel, one_head)}, { \
-      ROPEWALK_TABLE(kernel, general)                                     \
-    }                                                                     \
-  }
+#define ROPEWALK_PATHS(kernel, one_head) \
+  ROPEWALK_TABLE(kernel, wide), ROPEWALK_TABLE(kernel, one_head), ROPEWALK_TABLE(kernel, general)
 
 struct Cuda {
-  static constexpr Paths plain = ROPEWALK_PATHS(cuda, short);
-  static constexpr Paths axes = ROPEWALK_PATHS(cuda_axes, wide);
+  static constexpr Paths plain{ROPEWALK_PATHS(cuda, short)};
+  static constexpr Paths axes{ROPEWALK_PATHS(cuda_axes, wide)};
   static constexpr bool own_angles = false;
   static constexpr auto options = table_options;
 };
 struct CudaPhase {
   // One of its own for one head would be slower (docs/cuda-kernels.md).
-  static constexpr Paths plain = ROPEWALK_PATHS(cuda_phase, wide);
-  static constexpr Paths axes = ROPEWALK_PATHS(cuda_phase_axes, wide);
+  static constexpr Paths plain{ROPEWALK_PATHS(cuda_phase, wide)};
+  static constexpr Paths axes{ROPEWALK_PATHS(cuda_phase_axes, wide)};
   static constexpr bool own_angles = true;
   static constexpr auto options = phase_options;
 };
 struct CudaNaive {
-  static constexpr Functions general{ROPEWALK_TABLE(cuda_naive, general)};
+  static constexpr Functions general = ROPEWALK_TABLE(cuda_naive, general);
   static constexpr Paths plain{general, general, general}, axes = plain;  // general alone is used
   static constexpr bool own_angles = false;
   static constexpr auto options = naive_options;
@@ -277,8 +267,8 @@ cudaError_t copy_to_device(const rope_problem& p, const Value* values, Value*& t
 }
 
 // The functions are loaded here, as loading one takes memory of the device.
-cudaError_t load_functions(const rope_problem& p, const Paths& paths) {
-  for (const Functions* path : {&paths.wide, &paths.one_head, &paths.general})
+cudaError_t load_functions(const rope_problem& p, const Paths& all) {
+  for (const Functions* path : {&all.wide, &all.one_head, &all.general})
     for (const bool small_index : {true, false}) {
       cudaFuncAttributes attributes{};
       const auto function = path->of(p.tensor[0].in_dtype, p.pairing, small_index);
@@ -317,13 +307,13 @@ void release(void* state) {
 template <class Kernel>
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void* prepared) {
   const State& state = *static_cast<const State*>(prepared);
-  const Paths& paths = state.axis_of_pair == nullptr ? Kernel::plain : Kernel::axes;
+  const Paths& all = state.axis_of_pair == nullptr ? Kernel::plain : Kernel::axes;
   Launches launches = launches_of(*p, *o, Kernel::options(state.device), state.fractions);
   for (int i = 0; i < launches.count; ++i) {
     Launch& launch = launches.launch[i];
     launch.axis_of_pair = state.axis_of_pair;  // in place of that of the host
-    const Global function =
-        paths.of(launch).of(launch.data_type, launch.pairing, launch.small_index);
+    const Functions& path = !launch.wide ? all.general : launch.one_head ? all.one_head : all.wide;
+    const Global function = path.of(launch.data_type, launch.pairing, launch.small_index);
     cudaLaunchConfig_t configuration{};
     const Extent &blocks = launch.grid.blocks, &threads = launch.grid.threads;
     configuration.gridDim = {blocks.x, blocks.y, blocks.z};

@@ -179,9 +179,7 @@ inline bool fits_wide(const rope_problem& p, const rope_operands& o, std::uint32
   if (((static_cast<std::uintptr_t>(together) | address(t.in) | address(t.out)) & 15U) != 0)
     return false;
   const rope_axes* const axes = axes_of(p);
-  const detail::UnitSize unit = detail::unit_size(p, true);
-  const auto pairs = static_cast<std::uintptr_t>(unit.width * unit.accesses / 2);
-  if (axes != nullptr && address(axes->axis_of_pair) % pairs != 0) return false;
+  if (axes != nullptr && address(axes->axis_of_pair) % 8 != 0) return false;  // the pairs of a unit
   if (t.cos == nullptr) return true;
   const bool two_entries = p.pairing == ROPE_INTERLEAVED && bytes == 4;  // 8 bytes of the table
   const std::int64_t table_axis = axes == nullptr ? 0 : axes->table_axis_stride * 4;
@@ -224,7 +222,7 @@ inline Launches launches_of(const rope_problem& p, const rope_operands& o,
     launch.position_token = p.tokens > 1 ? p.position_token_stride * bytes : 0;
     if (const rope_axes* axes = axes_of(p); axes != nullptr) {
       launch.axis_of_pair = axes->axis_of_pair;
-      launch.axes = static_cast<std::uint32_t>(axes->axes);
+      launch.axes = axes->axes;
       launch.position_axis = axes->position_axis_stride * bytes;
       launch.table_axis = axes->table_axis_stride * static_cast<std::int64_t>(sizeof(float));
     }
