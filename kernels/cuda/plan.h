@@ -179,7 +179,7 @@ inline bool fits_wide(const rope_problem& p, const rope_operands& o, std::uint32
   if (((static_cast<std::uintptr_t>(together) | address(t.in) | address(t.out)) & 15U) != 0)
     return false;
   const rope_axes* const axes = axes_of(p);
-  if (axes != nullptr && address(axes->axis_of_pair) % 8 != 0) return false;  // the pairs of a unit
+  if (axes != nullptr && address(axes->axis_of_pair) % 8 != 0) return false;  // up to 8 in a load
   if (t.cos == nullptr) return true;
   const bool two_entries = p.pairing == ROPE_INTERLEAVED && bytes == 4;  // 8 bytes of the table
   const std::int64_t table_axis = axes == nullptr ? 0 : axes->table_axis_stride * 4;
