@@ -85,14 +85,14 @@ constexpr void load_constants(const void* base, std::int64_t offset, Element (&t
   }
 }
 
-/// Angles from the tables of cos and sin that the call gives.
+/// Angles from the tables of cos and sin that the call gives, which begin `begin` bytes behind.
 struct TableAngles {
   template <std::size_t pairs, class Access>
   static constexpr Turns<pairs> turns(const Launch& launch, const LaunchTensor& tensor,
                                       const ItemToken& token, std::int64_t unit,
-                                      const Access& access) {
+                                      const Access& access, std::int64_t begin = 0) {
     Turns<pairs> out;
-    const std::int64_t offset = token.table_row * tensor.table_row +
+    const std::int64_t offset = begin + token.table_row * tensor.table_row +
                                 unit * static_cast<std::int64_t>(pairs * sizeof(float));
     load_constants(tensor.cos, offset, out.cos, access);
     load_constants(tensor.sin, offset, out.sin, access);
@@ -107,12 +107,19 @@ struct PhaseAngles {
   static constexpr Turns<pairs> turns(const Launch& launch, const LaunchTensor&,
                                       const ItemToken& token, std::int64_t unit,
                                       const Access& access) {
+    const auto at = [&](std::size_t) { return token.position; };
+    return turns_at<pairs>(launch, unit, at, access);
+  }
+  /// Pair j of the unit is at position at(j).
+  template <std::size_t pairs, class At, class Access>
+  static constexpr Turns<pairs> turns_at(const Launch& launch, std::int64_t unit, At&& at,
+                                         const Access& access) {
     Turns<pairs> out;
     TurnFraction fraction[pairs];
     load_constants(launch.fractions, unit * static_cast<std::int64_t>(pairs * sizeof(TurnFraction)),
                    fraction, access);
     for (std::size_t j = 0; j < pairs; ++j) {
-      const CosSin turn = cos_sin(phase_of(fraction[j], token.position));
+      const CosSin turn = cos_sin(phase_of(fraction[j], at(j)));
       out.cos[j] = static_cast<float>(turn.cos);
       out.sin[j] = launch.sign * static_cast<float>(turn.sin);
     }
@@ -120,7 +127,15 @@ struct PhaseAngles {
   }
 };
 
-/// The token of a row. Without positions its position is 0.
+/// The position at an offset in bytes.
+template <class Access>
+constexpr std::int64_t position_at(const Launch& l, std::int64_t offset, const Access& access) {
+  return l.wide_positions
+             ? access.template load_constant<Elements<std::int64_t, 1>>(l.positions, offset).at[0]
+             : access.template load_constant<Elements<std::int32_t, 1>>(l.positions, offset).at[0];
+}
+
+/// The token of a row, on the first axis. Without positions its position is 0.
 template <class Index, class Access>
 constexpr ItemToken token_of(const Launch& launch, Index row, const Access& access) {
   const Parts<Index> at = split(launch.tokens, row);
@@ -129,14 +144,64 @@ constexpr ItemToken token_of(const Launch& launch, Index row, const Access& acce
   if (launch.row_by_token) return token;
   const std::int64_t offset =
       token.batch * launch.position_batch + token.index * launch.position_token;
-  token.position =
-      launch.wide_positions
-          ? access.template load_constant<Elements<std::int64_t, 1>>(launch.positions, offset).at[0]
-          : access.template load_constant<Elements<std::int32_t, 1>>(launch.positions, offset)
-                .at[0];
+  token.position = position_at(launch, offset, access);
   token.table_row = token.position;
   return token;
 }
+
+/// Calls use(axis, token, mine) for each axis that pairs of the unit have, with the token on this
+/// axis. mine[j] says whether pair j has it.
+template <std::size_t pairs, class Access, class Use>
+constexpr void for_each_axis(const Launch& launch, ItemToken token, std::int64_t unit,
+                             const Access& access, Use&& use) {
+  std::uint8_t axis_of[pairs];
+  load_constants(launch.axis_of_pair, unit * static_cast<std::int64_t>(pairs), axis_of, access);
+  for (std::int64_t axis = 0; axis < launch.axes; ++axis) {
+    bool mine[pairs], any = false;
+    for (std::size_t j = 0; j < pairs; ++j) any |= mine[j] = axis_of[j] == axis;
+    if (!any) continue;
+    const std::int64_t offset = token.batch * launch.position_batch +
+                                token.index * launch.position_token + axis * launch.position_axis;
+    if (!launch.row_by_token)
+      token.table_row = token.position = position_at(launch, offset, access);
+    use(axis, token, mine);
+  }
+}
+
+/// The same angles for positions with axes (rope_axes).
+struct AxisTableAngles {
+  template <std::size_t pairs, class Access>
+  static constexpr Turns<pairs> turns(const Launch& launch, const LaunchTensor& tensor,
+                                      const ItemToken& token, std::int64_t unit,
+                                      const Access& access) {
+    Turns<pairs> out{};
+    const auto take = [&](std::int64_t axis, const ItemToken& at, const bool(&mine)[pairs]) {
+      const auto row =
+          TableAngles::turns<pairs>(launch, tensor, at, unit, access, axis * launch.table_axis);
+      for (std::size_t j = 0; j < pairs; ++j) {
+        out.cos[j] = mine[j] ? row.cos[j] : out.cos[j];
+        out.sin[j] = mine[j] ? row.sin[j] : out.sin[j];
+      }
+    };
+    for_each_axis<pairs>(launch, token, unit, access, take);
+    return out;
+  }
+};
+struct AxisPhaseAngles {
+  template <std::size_t pairs, class Access>
+  static constexpr Turns<pairs> turns(const Launch& launch, const LaunchTensor&,
+                                      const ItemToken& token, std::int64_t unit,
+                                      const Access& access) {
+    std::int32_t position[pairs] = {};  // no position has more bits
+    const auto take = [&](std::int64_t, const ItemToken& at, const bool(&mine)[pairs]) {
+      for (std::size_t j = 0; j < pairs; ++j)
+        if (mine[j]) position[j] = static_cast<std::int32_t>(at.position);
+    };
+    for_each_axis<pairs>(launch, token, unit, access, take);
+    const auto at = [&](std::size_t j) { return position[j]; };
+    return PhaseAngles::turns_at<pairs>(launch, unit, at, access);
+  }
+};
 
 /// Turns the pairs of a unit: y1 = scale (x1 cos - x2 sin), y2 = scale (x2 cos + x1 sin).
 template <class S, class Access>

@@ -6,6 +6,7 @@
 //
 //   rope_KERNEL_(f32|f16|bf16)_(half_split|interleaved)_(wide|short|general)_i(32|64)
 //
+// KERNEL is the name of the kernel, with _axes behind it for positions with axes (rope_axes).
 // The last part is the width of an item's index. Offsets in memory have 64 bits in all of them.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -34,8 +35,10 @@ namespace {
 template <std::size_t bytes>
 using Word = std::conditional_t<
     bytes == 16, uint4,
-    std::conditional_t<bytes == 8, uint2,
-                       std::conditional_t<bytes == 4, unsigned int, unsigned short>>>;
+    std::conditional_t<
+        bytes == 8, uint2,
+        std::conditional_t<bytes == 4, unsigned int,
+                           std::conditional_t<bytes == 2, unsigned short, unsigned char>>>>;
 
 // Converts 16-bit data by the hardware: one instruction for two elements, where half.h takes a
 // dozen for each. Both round to nearest even, so the bits are the same. NaNs differ in their
@@ -155,6 +158,10 @@ ROPEWALK_TYPES(cuda, TableAngles, general, General)
 ROPEWALK_TYPES(cuda_phase, PhaseAngles, wide, Wide)
 ROPEWALK_TYPES(cuda_phase, PhaseAngles, general, General)
 ROPEWALK_TYPES(cuda_naive, TableAngles, general, Naive)
+ROPEWALK_TYPES(cuda_axes, AxisTableAngles, wide, Wide)
+ROPEWALK_TYPES(cuda_axes, AxisTableAngles, general, General)
+ROPEWALK_TYPES(cuda_phase_axes, AxisPhaseAngles, wide, Wide)
+ROPEWALK_TYPES(cuda_phase_axes, AxisPhaseAngles, general, General)
 
 namespace {
 
@@ -168,15 +175,14 @@ using Global = void (*)(Launch);
     rope_##kernel##_##type##_##pairing##_##path##_i32,    \
         rope_##kernel##_##type##_##pairing##_##path##_i64 \
   }
-#define ROPEWALK_TABLE(kernel, path)                                                               \
-  {                                                                                                \
-    {ROPEWALK_BOTH(kernel, f32, half_split, path), ROPEWALK_BOTH(kernel, f32, interleaved, path)}, \
-        {ROPEWALK_BOTH(kernel, f16, half_split, path),                                             \
-         ROPEWALK_BOTH(kernel, f16, interleaved, path)},                                           \
-    {                                                                                              \
-      ROPEWALK_BOTH(kernel, bf16, half_split, path),                                               \
-          ROPEWALK_BOTH(kernel, bf16, interleaved, path)                                           \
-    }                                                                                              \
+#define ROPEWALK_TYPE(kernel, type, path) \
+  { ROPEWALK_BOTH(kernel, type, half_split, path), ROPEWALK_BOTH(kernel, type, interleaved, path) }
+#define ROPEWALK_TABLE(kernel, path)                                      \
+  {                                                                       \
+    {                                                                     \
+      ROPEWALK_TYPE(kernel, f32, path), ROPEWALK_TYPE(kernel, f16, path), \
+          ROPEWALK_TYPE(kernel, bf16, path)                               \
+    }                                                                     \
   }
 
 // By data type (f32, f16, bf16), pairing (half_split, interleaved), index (32, 64 bits).
@@ -189,36 +195,47 @@ struct Functions {
   }
 };
 
+// With the paths of a kernel: `one_head` is that of a wide launch whose items have one head.
+struct Paths {
+  Functions wide, one_head, general;
+};
+#define ROPEWALK_PATHS(kernel, one_head) \
+  ROPEWALK_TABLE(kernel, wide), ROPEWALK_TABLE(kernel, one_head), ROPEWALK_TABLE(kernel, general)
+
 struct Cuda {
-  static constexpr Functions wide{ROPEWALK_TABLE(cuda, wide)};
-  static constexpr Functions one_head{ROPEWALK_TABLE(cuda, short)};
-  static constexpr Functions general{ROPEWALK_TABLE(cuda, general)};
+  static constexpr Paths plain{ROPEWALK_PATHS(cuda, short)};
+  static constexpr Paths axes{ROPEWALK_PATHS(cuda_axes, wide)};
   static constexpr bool own_angles = false;
   static constexpr auto options = table_options;
 };
 struct CudaPhase {
-  static constexpr Functions wide{ROPEWALK_TABLE(cuda_phase, wide)};
-  static constexpr Functions one_head = wide;  // faster than one of its own (docs/cuda-kernels.md)
-  static constexpr Functions general{ROPEWALK_TABLE(cuda_phase, general)};
+  // One of its own for one head would be slower (docs/cuda-kernels.md).
+  static constexpr Paths plain{ROPEWALK_PATHS(cuda_phase, wide)};
+  static constexpr Paths axes{ROPEWALK_PATHS(cuda_phase_axes, wide)};
   static constexpr bool own_angles = true;
   static constexpr auto options = phase_options;
 };
 struct CudaNaive {
-  static constexpr Functions general{ROPEWALK_TABLE(cuda_naive, general)};
-  static constexpr Functions wide = general, one_head = general;  // never used
+  static constexpr Functions general = ROPEWALK_TABLE(cuda_naive, general);
+  static constexpr Paths plain{general, general, general}, axes = plain;  // general alone is used
   static constexpr bool own_angles = false;
   static constexpr auto options = naive_options;
 };
 
-// What prepare keeps: how large the device is, and the turn fractions in its memory.
+// What prepare keeps: how large the device is, and in its memory the turn fractions and the map
+// from pairs to axes.
 struct State {
   DeviceSize device;
-  TurnFraction* fractions = nullptr;  // of the device; NULL with a table
+  TurnFraction* fractions = nullptr;     // NULL with a table
+  std::uint8_t* axis_of_pair = nullptr;  // NULL without axes
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { cudaFree(fractions); }  // NULL is allowed
+  ~State() {  // NULL is allowed
+    cudaFree(fractions);
+    cudaFree(axis_of_pair);
+  }
 };
 
 // An error of this call is its answer, and is left to no later call.
@@ -237,12 +254,12 @@ cudaError_t measure_device(State& state) {
   return error;
 }
 
-cudaError_t copy_fractions(const rope_problem& p, State& state) {
-  const TurnFractions fractions = turn_fractions_of(p);
-  const std::size_t bytes = fractions.size() * sizeof(TurnFraction);
-  cudaError_t error = cudaMalloc(&state.fractions, bytes);
-  if (error == cudaSuccess)
-    error = cudaMemcpy(state.fractions, fractions.data(), bytes, cudaMemcpyHostToDevice);
+// One value for each pair.
+template <class Value>
+cudaError_t copy_to_device(const rope_problem& p, const Value* values, Value*& to) {
+  const std::size_t bytes = static_cast<std::size_t>(p.rotary_dim / 2) * sizeof(Value);
+  cudaError_t error = cudaMalloc(&to, bytes);
+  if (error == cudaSuccess) error = cudaMemcpy(to, values, bytes, cudaMemcpyHostToDevice);
   // A copy from ordinary memory may return while it is on its way. The streams of later calls do
   // not wait for the stream that it is on.
   if (error == cudaSuccess) error = cudaStreamSynchronize(cudaStreamLegacy);
@@ -250,9 +267,8 @@ cudaError_t copy_fractions(const rope_problem& p, State& state) {
 }
 
 // The functions are loaded here, as loading one takes memory of the device.
-template <class Kernel>
-cudaError_t load_functions(const rope_problem& p) {
-  for (const Functions* path : {&Kernel::wide, &Kernel::one_head, &Kernel::general})
+cudaError_t load_functions(const rope_problem& p, const Paths& all) {
+  for (const Functions* path : {&all.wide, &all.one_head, &all.general})
     for (const bool small_index : {true, false}) {
       cudaFuncAttributes attributes{};
       const auto function = path->of(p.tensor[0].in_dtype, p.pairing, small_index);
@@ -269,8 +285,13 @@ std::int32_t prepare(const rope_problem* p, void** out) {
   try {
     auto state = std::make_unique<State>();
     cudaError_t error = measure_device(*state);
-    if (error == cudaSuccess) error = load_functions<Kernel>(*p);
-    if (error == cudaSuccess && Kernel::own_angles) error = copy_fractions(*p, *state);
+    const rope_axes* const axes = axes_of(*p);
+    if (error == cudaSuccess)
+      error = load_functions(*p, axes == nullptr ? Kernel::plain : Kernel::axes);
+    if (error == cudaSuccess && Kernel::own_angles)
+      error = copy_to_device(*p, turn_fractions_of(*p).data(), state->fractions);
+    if (error == cudaSuccess && axes != nullptr)
+      error = copy_to_device(*p, axes->axis_of_pair, state->axis_of_pair);
     if (error == cudaSuccess) *out = state.release();
     return answer(error);
   } catch (const std::bad_alloc&) {
@@ -286,13 +307,13 @@ void release(void* state) {
 template <class Kernel>
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void* prepared) {
   const State& state = *static_cast<const State*>(prepared);
-  const Launches launches = launches_of(*p, *o, Kernel::options(state.device), state.fractions);
+  const Paths& all = state.axis_of_pair == nullptr ? Kernel::plain : Kernel::axes;
+  Launches launches = launches_of(*p, *o, Kernel::options(state.device), state.fractions);
   for (int i = 0; i < launches.count; ++i) {
-    const Launch& launch = launches.launch[i];
-    const Functions& functions = !launch.wide      ? Kernel::general
-                                 : launch.one_head ? Kernel::one_head
-                                                   : Kernel::wide;
-    const Global function = functions.of(launch.data_type, launch.pairing, launch.small_index);
+    Launch& launch = launches.launch[i];
+    launch.axis_of_pair = state.axis_of_pair;  // in place of that of the host
+    const Functions& path = !launch.wide ? all.general : launch.one_head ? all.one_head : all.wide;
+    const Global function = path.of(launch.data_type, launch.pairing, launch.small_index);
     cudaLaunchConfig_t configuration{};
     const Extent &blocks = launch.grid.blocks, &threads = launch.grid.threads;
     configuration.gridDim = {blocks.x, blocks.y, blocks.z};
@@ -315,6 +336,7 @@ KernelInfo described(const char* name, const char* summary) {
   info.memory = ROPE_CUDA;
   info.angle_contract = Kernel::own_angles ? ROPE_CONTRACT_EXACT : ROPE_CONTRACT_TABLE;
   info.flags = promises;
+  if (!std::is_same_v<Kernel, CudaNaive>) info.extensions = extension_bit(ROPE_EXT_AXES);
   info.supports = supports < Kernel::own_angles ? ROPE_ANGLES_INV_FREQ : ROPE_ANGLES_TABLE > ;
   info.prepare = prepare<Kernel>;
   info.apply = apply<Kernel>;

@@ -16,10 +16,12 @@ namespace ropewalk::cuda {
 /// The bodies of a kernel. Each has one for all launches: `cuda`, `cuda_phase` and `cuda_naive`.
 struct CudaBodies {
   using Angles = TableAngles;
+  using OnAxes = AxisTableAngles;  // of a launch with axes
   static constexpr bool naive = false;
 };
 struct CudaPhaseBodies {
   using Angles = PhaseAngles;
+  using OnAxes = AxisPhaseAngles;
   static constexpr bool naive = false;
 };
 struct CudaNaiveBodies {
@@ -51,6 +53,9 @@ void with_width(const Launch& launch, Use& use) {
                                      Wide<Data, pairing>>;
   if constexpr (Bodies::naive)
     with_index<Angles, Naive<Data, pairing>>(launch, use);
+  else if (launch.axis_of_pair != nullptr)
+    launch.wide ? with_index<typename Bodies::OnAxes, Wide<Data, pairing>>(launch, use)
+                : with_index<typename Bodies::OnAxes, General<Data, pairing>>(launch, use);
   else if (!launch.wide)
     with_index<Angles, General<Data, pairing>>(launch, use);
   else

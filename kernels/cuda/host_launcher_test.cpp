@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cuda/host_entries.h"
+
 namespace ropewalk::cuda {
 namespace {
 
@@ -170,6 +172,28 @@ TEST(Divisor, IsExactOverItsRange) {
   Divisor wrong = Divisor::of<std::uint32_t>(7);
   --wrong.multiplier;
   EXPECT_NE(wrong.quotient(std::uint32_t{7}), 1U);
+}
+
+// Interleaved pairs (1, 0) give cos and sin: by 16 bytes, or by an element if the map is unaligned.
+TEST(HostEntries, EachPairTakesTheRowOfItsAxis) {
+  alignas(16) float x[16] = {}, y[16], cos[48], sin[48];
+  for (int i = 0; i < 8; ++i) x[2 * i] = 1;
+  for (int i = 0; i < 48; ++i) sin[i] = -(cos[i] = static_cast<float>(i));
+  alignas(8) const std::uint8_t map[] = {0, 1, 1, 0, 1, 1, 0, 0, 1};
+  const std::int32_t positions[] = {5, 1};
+  for (const int shift : {0, 1}) {
+    const rope_axes axes{{ROPE_EXT_AXES, sizeof axes, nullptr}, 2, 0, 1, 0, map + shift};
+    rope_problem p{};
+    p.batch = p.tokens = p.tensor_count = 1;
+    p.rotary_dim = 16, p.table_rows = 6, p.table_row_stride = 8, p.position_dtype = ROPE_I32;
+    p.tensor[0] = {1, 16, 0, 0, 0, 0, 0, 0, 0, ROPE_F32, ROPE_F32, 1, 0, {}};
+    p.next = &axes.ext;
+    const rope_operands o{sizeof o, 0, positions, {{x, y, cos, sin}}, nullptr, nullptr, nullptr};
+    EXPECT_EQ(fits_wide(p, o, 0), shift == 0);
+    ASSERT_EQ((apply_on_host<CudaBodies, table_options>(&p, &o, nullptr)), ROPE_OK);
+    for (int i = 0; i < 8; ++i)
+      EXPECT_EQ(y[2 * i] - y[2 * i + 1], 2 * cos[positions[map[i + shift]] * 8 + i]) << i;
+  }
 }
 
 }  // namespace

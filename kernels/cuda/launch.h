@@ -117,6 +117,8 @@ struct Launch {
   const TurnFraction* fractions = nullptr;              ///< one for each pair; NULL with a table
   float scale = 1, sign = 1;                            ///< `sign` multiplies sin
   Grid grid;
+  const std::uint8_t* axis_of_pair = nullptr;  ///< of rope_axes; NULL: the positions have no axes
+  std::int64_t axes = 0, position_axis = 0, table_axis = 0;  ///< their number; strides in bytes
 };
 
 }  // namespace ropewalk::cuda

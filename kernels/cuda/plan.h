@@ -178,15 +178,18 @@ inline bool fits_wide(const rope_problem& p, const rope_operands& o, std::uint32
   if (s.in_place == 0) together |= s.head_dim * bytes;
   if (((static_cast<std::uintptr_t>(together) | address(t.in) | address(t.out)) & 15U) != 0)
     return false;
+  const rope_axes* const axes = axes_of(p);
+  if (axes != nullptr && address(axes->axis_of_pair) % 8 != 0) return false;  // up to 8 in a load
   if (t.cos == nullptr) return true;
   const bool two_entries = p.pairing == ROPE_INTERLEAVED && bytes == 4;  // 8 bytes of the table
+  const std::int64_t table_axis = axes == nullptr ? 0 : axes->table_axis_stride * 4;
   const std::uintptr_t table =
-      static_cast<std::uintptr_t>(t.table_row) | address(t.cos) | address(t.sin);
+      static_cast<std::uintptr_t>(t.table_row | table_axis) | address(t.cos) | address(t.sin);
   return (table & (two_entries ? 7U : 15U)) == 0;
 }
 
 /// The launches of a call. `fractions` has rotary_dim / 2 values, a multiple of 16 bytes from 0, or
-/// is NULL with a table. Allocates nothing.
+/// is NULL with a table. The map of axes is that of the problem. Allocates nothing.
 inline Launches launches_of(const rope_problem& p, const rope_operands& o,
                             const PlanOptions& options, const TurnFraction* fractions) {
   Launches out;
@@ -217,6 +220,12 @@ inline Launches launches_of(const rope_problem& p, const rope_operands& o,
     const std::int64_t bytes = launch.wide_positions ? 8 : 4;
     launch.position_batch = p.batch > 1 ? p.position_batch_stride * bytes : 0;
     launch.position_token = p.tokens > 1 ? p.position_token_stride * bytes : 0;
+    if (const rope_axes* axes = axes_of(p); axes != nullptr) {
+      launch.axis_of_pair = axes->axis_of_pair;
+      launch.axes = axes->axes;
+      launch.position_axis = axes->position_axis_stride * bytes;
+      launch.table_axis = axes->table_axis_stride * static_cast<std::int64_t>(sizeof(float));
+    }
     launch.fractions = fractions;
     launch.scale = static_cast<float>(scale_of(p));
     launch.sign = sign_of(p);

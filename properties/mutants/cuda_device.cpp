@@ -32,6 +32,7 @@ RegisteredKernel own(const char* name) {
   info.angle_contract = angles == ROPE_ANGLES_TABLE ? ROPE_CONTRACT_TABLE : ROPE_CONTRACT_EXACT;
   info.cpu_features = "sm_80";
   info.flags = promises;
+  if (!std::is_same_v<Hooks, Naive>) info.extensions = extension_bit(ROPE_EXT_AXES);
   info.supports = supports<angles>;
   return RegisteredKernel(info);
 }

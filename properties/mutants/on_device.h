@@ -37,7 +37,8 @@ struct Launched {
   void (*run)(const Launched&);
   rope_problem problem;
   rope_operands operands;
-  void* kept;  ///< what prepare kept
+  void* kept;        ///< what prepare kept
+  rope_axes axes{};  ///< a copy of the chain's, which may move
 };
 
 struct DeviceState {
@@ -73,6 +74,8 @@ inline int put_on(void* stream, const Launched& call, DeviceState& state) {
   {
     const std::lock_guard held(state.lock);
     kept = &state.calls.emplace_back(call);
+    if (const rope_axes* axes = axes_of(call.problem); axes != nullptr) kept->axes = *axes;
+    if (kept->axes.axes != 0) kept->problem.next = &kept->axes.ext;
   }
   return cuLaunchHostFunc(stream, run_launched, kept);
 }
