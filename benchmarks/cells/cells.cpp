@@ -13,6 +13,7 @@
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
+#include "harness/process/extension_chain.h"
 #include "harness/watch/left_running.h"
 #include "kernels/api/cpu_features.h"
 
@@ -200,16 +201,22 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
   const std::vector<double> inv_freq = inv_freq_of(workload, f32);
   const auto accepts = [&](Operation operation) {
-    const ShownProblem problem(make_problem(
-        workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation));
+    rope_axes axes;
+    const rope_problem asked =
+        make_problem(workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ,
+                     operation, &axes);
+    const ShownProblem problem(asked);
     const char* reason = nullptr;
     std::int32_t answer = ROPE_OK;
     const auto failed = failure_of([&] {
+      hold_chain(asked, kernel);
       answer = enter_on_thread(Entry::supports, kernel.supports, problem.shown(), &reason);
       problem.hold(Entry::supports);
     });
-    if (failed) throw std::runtime_error(failed->text);
-    return answer == ROPE_OK;
+    const bool refused = failed && failed->status == protocol::Status::unsupported;
+    if (refused) plan.refused = failed->text;
+    if (failed && !refused) throw std::runtime_error(failed->text);
+    return answer == ROPE_OK && !refused;
   };
   plan.supported = accepts(workload.operation);
   plan.alternates =

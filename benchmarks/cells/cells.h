@@ -75,6 +75,8 @@ struct KernelPlan {
   bool supported = false;
   bool alternates = false;
   bool table = false;
+  /// Why the kernel is not asked: the problem has an extension that it does not name.
+  std::string refused = {};
 };
 /// Asks the kernel. Throws std::runtime_error if the kernel throws. A kernel that is never
 /// timed, or that is for another processor, supports nothing.

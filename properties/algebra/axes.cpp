@@ -114,12 +114,13 @@ Finding check_axes_permuted(Subject& subject, const Case& c) {
 }
 
 // A case without axes gets three, in sections, as a decode step has them.
-void shape_axes(Case& c, const Offer&) {
+void shape_axes(Case& c, const Offer& offer) {
   if (c.axes > 1) return;
   c.axes = 3;
   for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
     c.axis_of_pair.push_back(static_cast<std::uint8_t>(6 * i / c.rotary_dim));
   c.axis_positions = AxisPositions::apart;
+  use_map(c, offer.axis_of_pair);
 }
 void shape_equal(Case& c, const Offer& offer) {
   shape_axes(c, offer);
