@@ -202,25 +202,26 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   const std::vector<double> inv_freq = inv_freq_of(workload, f32);
   const auto accepts = [&](Operation operation) {
     rope_axes axes;
-    const rope_problem asked =
+    rope_problem asked =
         make_problem(workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ,
                      operation, &axes);
+    if (const auto fault = failure_of([&] { hold_chain(asked, kernel); }))
+      plan.refused = fault->text, asked.next = nullptr;
     const ShownProblem problem(asked);
     const char* reason = nullptr;
     std::int32_t answer = ROPE_OK;
     const auto failed = failure_of([&] {
-      hold_chain(asked, kernel);
       answer = enter_on_thread(Entry::supports, kernel.supports, problem.shown(), &reason);
       problem.hold(Entry::supports);
     });
-    const bool refused = failed && failed->status == protocol::Status::unsupported;
-    if (refused) plan.refused = failed->text;
-    if (failed && !refused) throw std::runtime_error(failed->text);
-    return answer == ROPE_OK && !refused;
+    if (failed) throw std::runtime_error(failed->text);
+    return answer == ROPE_OK;
   };
   plan.supported = accepts(workload.operation);
   plan.alternates =
       plan.supported && is_in_place(workload) && !workload.cold && accepts(back_from(workload));
+  if (!plan.supported) plan.refused.clear();
+  plan.supported = plan.supported && plan.refused.empty();
   return plan;
 }
 

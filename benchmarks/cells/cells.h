@@ -75,7 +75,8 @@ struct KernelPlan {
   bool supported = false;
   bool alternates = false;
   bool table = false;
-  /// Why the kernel is not asked: the problem has an extension that it does not name.
+  /// The extension that the problem has and the kernel does not name, which would support the
+  /// problem without it.
   std::string refused = {};
 };
 /// Asks the kernel. Throws std::runtime_error if the kernel throws. A kernel that is never
