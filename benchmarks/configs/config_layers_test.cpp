@@ -284,8 +284,8 @@ TEST(ConfigLayers, VisionTowersTurnByRowsAndColumns) {
     EXPECT_TRUE(each.axes == 2 && each.name.ends_with("-picture")) << each.name;
   EXPECT_EQ(tower("kimi_k25_vision", R"(, "hidden_size": 16)").axis_of_pair, (Map{1, 0, 1, 0}));
   EXPECT_EQ(tower("minimax_m3_vl_vision", R"(, "hidden_size": 160)").rotary_dim, 78);
-  expect_refused(R"({"model_type": "pixtral", "rope_parameters": {"rope_type": "yarn"}})",
-                 "FILE: rope_parameters.rope_type: ", "does not take yarn");
+  expect_refused(R"({"model_type": "pixtral", "rope_scaling": {"rope_type": "yarn"}})",
+                 "FILE: rope_scaling.rope_type: ", "does not take yarn");
 }
 
 }  // namespace
