@@ -90,8 +90,8 @@ TEST(FrequencyRule, EveryRuleHolds) {
 
 // The files of the rules are linked, though no code calls them.
 TEST(FrequencyRule, RulesAreFoundByTheirWords) {
-  for (const char* name : {"dynamic", "dynamic_ratio", "linear", "llama3", "longrope", "none",
-                           "proportional", "yarn", "yarn_by_turns"}) {
+  for (const char* name : {"axial", "dynamic", "dynamic_ratio", "linear", "llama3", "longrope",
+                           "none", "proportional", "yarn", "yarn_by_turns"}) {
     ASSERT_NE(find_frequency_rule(name), nullptr) << name;
     EXPECT_EQ(find_frequency_rule(name)->name, name);
   }

@@ -13,6 +13,7 @@
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
+#include "harness/process/extension_chain.h"
 #include "harness/watch/left_running.h"
 #include "kernels/api/cpu_features.h"
 
@@ -200,8 +201,13 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
   const std::vector<double> inv_freq = inv_freq_of(workload, f32);
   const auto accepts = [&](Operation operation) {
-    const ShownProblem problem(make_problem(
-        workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation));
+    rope_axes axes;
+    rope_problem asked =
+        make_problem(workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ,
+                     operation, &axes);
+    if (const auto fault = failure_of([&] { hold_chain(asked, kernel); }))
+      plan.refused = fault->text, asked.next = nullptr;
+    const ShownProblem problem(asked);
     const char* reason = nullptr;
     std::int32_t answer = ROPE_OK;
     const auto failed = failure_of([&] {
@@ -214,6 +220,8 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   plan.supported = accepts(workload.operation);
   plan.alternates =
       plan.supported && is_in_place(workload) && !workload.cold && accepts(back_from(workload));
+  if (!plan.supported) plan.refused.clear();
+  plan.supported = plan.supported && plan.refused.empty();
   return plan;
 }
 

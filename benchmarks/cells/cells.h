@@ -75,6 +75,9 @@ struct KernelPlan {
   bool supported = false;
   bool alternates = false;
   bool table = false;
+  /// The extension that the problem has and the kernel does not name, which would support the
+  /// problem without it.
+  std::string refused = {};
 };
 /// Asks the kernel. Throws std::runtime_error if the kernel throws. A kernel that is never
 /// timed, or that is for another processor, supports nothing.

@@ -29,7 +29,7 @@ class KernelStates {
  public:
   /// Kernel and workload outlive the states.
   KernelStates(const rope_kernel& kernel, KernelPlan plan, const Workload& workload)
-      : kernel_(kernel), plan_(plan), workload_(workload) {}
+      : kernel_(kernel), plan_(plan), workload_(workload), given_(workload) {}
   ~KernelStates() {
     harness::failure_of([&] { release(); });
   }
@@ -61,6 +61,7 @@ class KernelStates {
   const rope_kernel& kernel_;
   KernelPlan plan_;
   const Workload& workload_;
+  const Workload given_;  ///< whose map from pairs to axes the kernel is shown
   Call calls_[2];
   bool have_begun_ = false;
 };

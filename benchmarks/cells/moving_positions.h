@@ -13,7 +13,7 @@ namespace ropewalk::bench {
 struct MovingPositions {
   const std::int32_t* first;  ///< before the first step; of a cold workload those of all calls
   void* read;                 ///< where the kernel reads them, as int32 or int64
-  std::int64_t tokens;        ///< of the whole batch
+  std::int64_t tokens;        ///< of the whole batch, once for each axis
   bool is_cold, is_wide;
   std::int32_t window;  ///< a power of two
   std::int32_t step = 0;
@@ -23,7 +23,7 @@ struct MovingPositions {
     move(1);
     write();
   }
-  /// Those of the last call, or of the one so many calls before. [tokens]
+  /// Those of the last call, or of the one so many calls before. [axes, tokens]
   std::vector<std::int32_t> positions(std::int64_t calls_before) const {
     MovingPositions then = *this;
     then.move(-calls_before);

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "benchmarks/workloads/workload_layout.h"
+#include "harness/cases/axes.h"
 #include "harness/judge/judge.h"
 
 namespace ropewalk::bench {
@@ -66,7 +67,8 @@ std::vector<Rotation> token_rotations(const Case& c, const WorkloadMemory& data,
   for (const std::vector<std::int32_t>& positions : turns.by)
     for (std::int64_t i = 0; i < half; ++i) {
       Rotation& r = out[static_cast<std::size_t>(i)];
-      r = rotate(r, turn(i, positions[static_cast<std::size_t>(token)]));
+      const std::size_t plane = axis_of(c.axis_of_pair, i) * positions.size() / std::size_t(c.axes);
+      r = rotate(r, turn(i, positions[plane + static_cast<std::size_t>(token)]));
     }
   return out;
 }

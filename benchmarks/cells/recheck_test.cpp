@@ -25,8 +25,9 @@ std::string judged(const Workload& w,
   WorkloadData data(w, 1);
   data.refresh(7);
   data.refill();
+  rope_axes axes;
   const rope_problem problem =
-      make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward);
+      make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward, &axes);
   const rope_operands operands = data.operands(true);
   EXPECT_EQ(kernel.apply(&problem, &operands, nullptr), ROPE_OK);
   Oracle oracle;
@@ -65,6 +66,23 @@ TEST(Recheck, WhatIsRotatedHolds) {
       w.pairing = pairing;
       EXPECT_EQ(judged(w, apply_toy), "");
     }
+}
+
+TEST(Recheck, EachPairIsJudgedAtItsAxis) {
+  Workload w = placed(true);
+  harness::take_axes(w, std::vector<std::uint8_t>(std::size_t(w.rotary_dim) / 2, 2));
+  w.tokens = 40;  // 14 of text, then rows of eight patches, of which the first turns as text
+  lay_out(w);
+  const auto by_column = [](const rope_problem* p, const rope_operands* o, void* state) {
+    rope_operands third = *o;
+    third.positions =
+        static_cast<const std::int32_t*>(o->positions) + 2 * axes_of(*p)->position_axis_stride;
+    return apply_toy(p, &third, state);
+  };
+  EXPECT_EQ(judged(w, by_column), "");
+  EXPECT_NE(judged(w, apply_toy).find("token 15"), std::string::npos);
+  const KernelPlan plan = plan_of(toy_kernel("toy"), w);
+  EXPECT_TRUE(!plan.supported && plan.refused.ends_with("(ROPE_EXT_AXES)")) << plan.refused;
 }
 
 TEST(Recheck, WhatIsNotRotatedIsSeen) {

@@ -14,6 +14,7 @@
 #include "base/system/memory_limits.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
+#include "harness/cases/axes.h"
 #include "harness/cases/stored.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/step_failed.h"
@@ -64,8 +65,21 @@ void WorkloadMemory::place_positions(void* read, std::uint64_t& random) {
     first_positions_[static_cast<std::size_t>(i)] =
         static_cast<std::int32_t>(w.scattered ? scattered : i % w.tokens);
   }
-  moving_ = {first_positions_.data(), read, tokens_, w.cold, w.position_dtype == Dtype::i64,
-             position_window_of(w)};
+  // In a picture of rows of eight patches. What is scattered is text, whose axes are equal.
+  constexpr std::int64_t width = 8;
+  const std::int64_t text = is_picture_alone(w) ? 0 : (w.tokens + 2) / 3;
+  for (std::int64_t i = w.axes * tokens_ - 1; i >= 0 && w.axes > 1; --i) {
+    const std::int64_t token = i % tokens_;
+    const std::int32_t usual = first_positions_[static_cast<std::size_t>(token)];
+    const std::int64_t axis = i / tokens_ + (is_picture_alone(w) && w.axes == 2 ? 1 : 0);
+    first_positions_[static_cast<std::size_t>(i)] =
+        w.scattered ? usual
+                    : static_cast<std::int32_t>(harness::picture_position(
+                          axis, token % w.tokens, text, width, text, usual));
+  }
+  moving_ = {
+      first_positions_.data(), read, w.axes * tokens_, w.cold, w.position_dtype == Dtype::i64,
+      position_window_of(w)};
 }
 
 void fill_tables(const Workload& w, const std::vector<double>& inv_freq, std::byte* cos,

@@ -64,7 +64,7 @@ class WorkloadData final : public WorkloadMemory {
   void refresh(std::uint64_t seed);
 
   MovingPositions& moving() { return moving_; }
-  /// The positions of the last call, or of the one so many calls before. [batch x tokens]
+  /// The positions of the last call, or of the one so many calls before. [axes, batch x tokens]
   std::vector<std::int32_t> positions(std::int64_t calls_before = 0) const {
     return moving_.positions(calls_before);
   }

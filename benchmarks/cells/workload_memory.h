@@ -33,7 +33,7 @@ class WorkloadMemory {
                              token % workload_.tokens, head);
   }
 
-  /// The positions of the last call. [batch x tokens]
+  /// The positions of the last call. [axes, batch x tokens]
   virtual std::vector<std::int32_t> last_positions() const = 0;
   /// The elements of a head, as the first call was given them and as the last call left them. The
   /// token is one of the whole batch. What an earlier call gave may be gone, and what given()

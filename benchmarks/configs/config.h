@@ -36,7 +36,7 @@ std::vector<RopePlace> rope_places(ConfigReader& in);
 std::int64_t read_rotation(ConfigReader& in, const RopePlace& place, const ConfigAnswers& answers,
                            Workload& w);
 
-/// The axis of each pair; empty: positions have one axis.
-std::vector<std::int32_t> read_axes(ConfigReader& in, const RopePlace& place, const Workload& w);
+/// The axis of each pair, of M-RoPE and of vision towers.
+void read_axes(ConfigReader& in, const RopePlace& place, Workload& w);
 
 }  // namespace ropewalk::bench

@@ -48,13 +48,19 @@ std::string context_of(const ModelConfig& config) {
       original == 0 ? "is not in the file" : fmt::format("has {} positions", original));
 }
 
-std::string axes_of(const std::vector<std::int32_t>& axes) {
-  std::string out =
-      fmt::format("{} pairs of t, {} of h, {} of w:", std::count(axes.begin(), axes.end(), 0),
-                  std::count(axes.begin(), axes.end(), 1), std::count(axes.begin(), axes.end(), 2));
-  out += ' ';
-  for (const std::int32_t axis : axes) out += "thw"[static_cast<std::size_t>(axis)];
-  return out;
+/// Time, row and column; two axes are those of a picture.
+char axis_letter(const Workload& w, std::uint8_t axis) {
+  return "thw"[axis + (w.axes == 2 ? 1 : 0)];
+}
+
+std::string axes_of(const Workload& w) {
+  std::string letters;
+  for (const std::uint8_t axis : w.axis_of_pair) letters += axis_letter(w, axis);
+  const auto count = [&](char letter) {
+    return std::count(letters.begin(), letters.end(), letter);
+  };
+  return fmt::format("{} pairs of t, {} of h, {} of w: {}", count('t'), count('h'), count('w'),
+                     letters);
 }
 
 std::string layer_line(const ModelLayers& layers, const Workload& timed) {
@@ -115,7 +121,7 @@ std::vector<std::string> shape_lines(const ModelConfig& config) {
 
 std::vector<std::string> answer_lines(const ModelConfig& config) {
   std::vector<std::string> out = shape_lines(config);
-  if (!config.axes.empty()) out.push_back(named("axes", axes_of(config.axes)));
+  if (config.shape.axes > 1) out.push_back(named("axes", axes_of(config.shape)));
   for (const ModelLayers& layers : config.layers)
     out.push_back(named("layers", layer_line(layers, config.shape)));
   return out;
@@ -128,17 +134,15 @@ std::vector<std::string> pair_lines(const ModelConfig& config) {
   std::vector<std::string> out = {
       fmt::format("{:>4} {:>24} {:>12} {:>10} {:>12}{}", "pair", "inv_freq", "wavelength",
                   "divided by", original > 0 ? fmt::format("turns in {}", original) : "",
-                  config.axes.empty() ? "" : "  axis")};
+                  config.shape.axes == 1 ? "" : "  axis")};
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double turn = 2 * std::numbers::pi;
-    out.push_back(
-        fmt::format("{:>4} {:>24} {:>12} {:>10} {:>12}{}", i, found[i],
-                    found[i] > 0 ? fmt::format("{:.6g}", turn / found[i]) : "never",
-                    found[i] > 0 ? fmt::format("{:.6g}", plain[i] / found[i]) : "-",
-                    original > 0 ? fmt::format("{:.4g}", original * found[i] / turn) : "",
-                    config.axes.empty()
-                        ? ""
-                        : fmt::format("     {}", "thw"[static_cast<std::size_t>(config.axes[i])])));
+    out.push_back(fmt::format(
+        "{:>4} {:>24} {:>12} {:>10} {:>12}{}", i, found[i],
+        found[i] > 0 ? fmt::format("{:.6g}", turn / found[i]) : "never",
+        found[i] > 0 ? fmt::format("{:.6g}", plain[i] / found[i]) : "-",
+        original > 0 ? fmt::format("{:.4g}", original * found[i] / turn) : "",
+        config.shape.axes == 1 ? "" : fmt::format("     {}", axis_letter(w, w.axis_of_pair[i]))));
   }
   return out;
 }
@@ -149,7 +153,8 @@ std::string config_json(const ModelConfig& config) {
                   R"("original_positions":{})",
                   json_text(config.shape.name), json_text(config.model_type),
                   shape_json(config.shape), config.context, config.original_positions);
-  if (!config.axes.empty()) out += fmt::format(R"(,"axes":[{}])", fmt::join(config.axes, ","));
+  if (config.shape.axes > 1)
+    out += fmt::format(R"(,"axes":[{}])", fmt::join(config.shape.axis_of_pair, ","));
   std::vector<std::string> layers;
   for (const ModelLayers& each : config.layers)
     layers.push_back(fmt::format(

@@ -40,7 +40,7 @@ TEST(ConfigAnswer, TheLinesNameWhatIsTimed) {
   EXPECT_TRUE(has(answer_lines(load("phi-3-mini-128k")),
                   "context    not above the original; the original one has 4096 positions"));
   ModelConfig config = load("llama-3-8b");
-  config.axes = {0, 1, 2, 0};
+  config.shape.axes = 3, config.shape.axis_of_pair = {0, 1, 2, 0};
   config.layers = {{.name = "a", .count = 3, .rotated = false, .shape = {}},
                    {.name = "b", .count = 0, .rotated = true, .shape = config.shape}};
   const auto more = answer_lines(config);

@@ -5,6 +5,7 @@
 
 #include "benchmarks/testing/config_toys.h"
 #include "benchmarks/testing/toys.h"
+#include "benchmarks/workloads/workload_layout.h"
 
 namespace ropewalk::bench {
 namespace {
@@ -256,15 +257,35 @@ TEST(ConfigLayers, TheAxesOfThePairs) {
                  sections + "}}");
   };
   const ModelConfig chunked = axes("qwen2_vl", "[2, 3, 3]");
-  EXPECT_EQ(chunked.axes, (std::vector<std::int32_t>{0, 0, 1, 1, 1, 2, 2, 2}));
-  EXPECT_TRUE(has(chunked.not_timed, "all are equal, as in text"));
+  EXPECT_EQ(chunked.shape.axis_of_pair, (std::vector<std::uint8_t>{0, 0, 1, 1, 1, 2, 2, 2}));
+  EXPECT_EQ(chunked.shape.axes, 3);
+  EXPECT_TRUE(chunked.not_timed.empty());
   expect_refused(R"({"model_type": "qwen2_vl", "num_attention_heads": 4, "rope_theta": 10000,
       "num_key_value_heads": 2, "hidden_size": 64})",
                  "FILE: rope_parameters.mrope_section: 16, 24, 24 ", "8 pairs");
-  EXPECT_EQ(axes("qwen3_vl_text", "[4, 2, 2]").axes,
-            (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2, 0, 0}));
-  EXPECT_EQ(axes("ernie4_5_vl_moe_text", "[3, 3, 2]").axes,
-            (std::vector<std::int32_t>{1, 2, 1, 2, 1, 2, 0, 0}));
+  EXPECT_EQ(axes("qwen3_vl_text", "[4, 2, 2]").shape.axis_of_pair,
+            (std::vector<std::uint8_t>{0, 1, 2, 0, 1, 2, 0, 0}));
+  EXPECT_EQ(axes("ernie4_5_vl_moe_text", "[3, 3, 2]").shape.axis_of_pair,
+            (std::vector<std::uint8_t>{1, 2, 1, 2, 1, 2, 0, 0}));
+}
+
+TEST(ConfigLayers, VisionTowersTurnByRowsAndColumns) {
+  using Map = std::vector<std::uint8_t>;
+  const auto tower = [](const std::string& type, const std::string& rest) {
+    return parse(R"({"model_type": ")" + type + R"(", "num_attention_heads": 2)" + rest + "}")
+        .shape;
+  };
+  const Workload qwen = tower("qwen2_vl_vision", R"(, "embed_dim": 32, "rope_parameters":
+      {"rope_type": "default", "rope_theta": 16})");
+  EXPECT_EQ(qwen.axis_of_pair, (Map{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(inv_freq_of(qwen, false),
+            (std::vector<double>{1, 0.5, 0.25, 0.125, 1, 0.5, 0.25, 0.125}));
+  for (const Workload& each : through_phases(qwen, "FILE"))
+    EXPECT_TRUE(each.axes == 2 && each.name.ends_with("-picture")) << each.name;
+  EXPECT_EQ(tower("kimi_k25_vision", R"(, "hidden_size": 16)").axis_of_pair, (Map{1, 0, 1, 0}));
+  EXPECT_EQ(tower("minimax_m3_vl_vision", R"(, "hidden_size": 160)").rotary_dim, 78);
+  expect_refused(R"({"model_type": "pixtral", "rope_scaling": {"rope_type": "yarn"}})",
+                 "FILE: rope_scaling.rope_type: ", "does not take yarn");
 }
 
 }  // namespace

@@ -8,9 +8,19 @@
 
 #include "benchmarks/configs/config.h"
 #include "benchmarks/workloads/workload_shape.h"
+#include "harness/cases/axes.h"
 
 namespace ropewalk::bench {
 namespace {
+
+Axes axes_of(const ConfigReader& in) {
+  return in.type() == nullptr ? Axes::one : in.type()->axes;
+}
+/// How many axes the pairs of a vision tower are divided among; 0: it is none.
+std::int64_t tower_axes(const ConfigReader& in) {
+  const Axes kind = axes_of(in);
+  return kind == Axes::thw ? 3 : kind >= Axes::hw ? 2 : 0;
+}
 
 constexpr const char* original_key = "original_max_position_embeddings";
 
@@ -29,6 +39,8 @@ class RotationReader {
       in_.fail(of_rope(in_.holds(of_rope("rope_type")) ? "rope_type" : "type"),
                fmt::format("{} is not known here; known: {}", text_of(type_), known_rope_types()));
     const std::string& model = in_.type_name();
+    if (is("axial") != (tower_axes(in_) > 0))
+      in_.fail(of_rope("rope_type"), fmt::format("{} does not take {}", model, type_));
     if ((model == "phi3" || model == "phi4_multimodal" || model == "phimoe") && !is("none") &&
         !is("longrope"))
       in_.fail(place_.object, fmt::format("{} takes longrope alone, not {}", model, type_));
@@ -52,23 +64,31 @@ class RotationReader {
 
   /// The file's word for the rule.
   std::string rope_type() {
-    if (place_.object.empty()) return "default";
+    const std::string usual = tower_axes(in_) > 0 ? "axial" : "default";
+    if (place_.object.empty()) return usual;
     const auto now = in_.word(of_rope("rope_type")), before = in_.word(of_rope("type"));
     const auto meant = [&](const std::string& word) -> std::string {
       const bool phi = in_.type_name() == "phi3" || in_.type_name() == "phi4_multimodal";
       if (phi && word == "yarn") return "longrope";
-      return word == "mrope" ? "default" : word == "su" ? "longrope" : word;
+      return word == "mrope"     ? "default"
+             : word == "default" ? usual
+             : word == "su"      ? "longrope"
+                                 : word;
     };
     if (now && before && meant(*now) != meant(*before))
       in_.fail(of_rope("type"), "differs from rope_type: leave one");
     if (!now && !before && place_.object == "rope_scaling" && !in_.holds(of_rope("mrope_section")))
       in_.fail(of_rope("rope_type"), "is missing");
-    return meant(now ? *now : before.value_or("default"));
+    return meant(now ? *now : before.value_or(usual));
   }
 
   /// The part of a head that is rotated.
   void read_window() {
     const std::int64_t head_dim = w_.tensors[0].head_dim;
+    if (const std::int64_t axes = tower_axes(in_); axes > 0) {
+      w_.rotary_dim = head_dim / (2 * axes) * 2 * axes;
+      return;
+    }
     auto names = in_.keys_of("share");
     const std::string own = of_rope("partial_rotary_factor");
     if (nested() && (in_.holds(own) || !in_.reads_old_layers())) names = {own};
@@ -217,8 +237,14 @@ class RotationReader {
                        : each.key == "scaling_factor"    ? factor(each)
                        : each.key == "attention_factor"  ? attention_factor()
                        : each.key == "truncate"          ? truncate()
+                       : each.key == "axes"              ? static_cast<double>(tower_axes(in_))
+                       : each.key == "order"             ? axial_order()
                                                          : plain(each));
     }
+  }
+
+  double axial_order() const {
+    return axes_of(in_) == Axes::w_h_in_turn ? 1 : axes_of(in_) == Axes::hw_dealt ? 2 : 0;
   }
 
   double context() {
@@ -331,8 +357,18 @@ std::int64_t read_rotation(ConfigReader& in, const RopePlace& place, const Confi
   return RotationReader(in, place, answers, w).read();
 }
 
-std::vector<std::int32_t> read_axes(ConfigReader& in, const RopePlace& place, const Workload& w) {
-  const Axes kind = in.type() == nullptr ? Axes::one : in.type()->axes;
+void read_axes(ConfigReader& in, const RopePlace& place, Workload& w) {
+  const Axes kind = axes_of(in);
+  const auto pairs = static_cast<std::size_t>(w.rotary_dim / 2);
+  std::vector<std::uint8_t> axes;
+  if (const auto count = static_cast<std::size_t>(tower_axes(in)); count > 0) {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const std::size_t axis = kind == Axes::w_h_in_turn ? i % count : i * count / pairs;
+      const bool from_last = kind == Axes::w_h_in_turn || kind == Axes::wh;
+      axes.push_back(static_cast<std::uint8_t>(from_last ? count - 1 - axis : axis));
+    }
+    return harness::take_axes(w, axes);
+  }
   const std::string key =
       (place.object.empty() ? "rope_parameters" : place.object) + ".mrope_section";
   auto sections = in.numbers(key);
@@ -341,9 +377,9 @@ std::vector<std::int32_t> read_axes(ConfigReader& in, const RopePlace& place, co
     in.assume(fmt::format("mrope_section {}, of the code of {}", fmt::join(*sections, ", "),
                           in.type_name()));
   }
-  if (!sections) return {};
-  in.leave_out("positions of pictures: of several axes (M-RoPE) all are equal, as in text");
-  const auto pairs = static_cast<std::size_t>(w.rotary_dim / 2);
+  if (!sections) return;
+  if (kind == Axes::one)
+    in.leave_out("positions of pictures: of several axes (M-RoPE) all are equal, as in text");
   double sum = 0;
   for (const double each : *sections) sum += each >= 0 && each == std::floor(each) ? each : NAN;
   const bool stated = in.holds(key) || kind != Axes::interleaved;  // its code cuts what is too much
@@ -353,19 +389,19 @@ std::vector<std::int32_t> read_axes(ConfigReader& in, const RopePlace& place, co
                              fmt::join(*sections, ", "), pairs));
   if (kind == Axes::alternating && sections->at(0) != sections->at(1))
     in.fail(key, "the first two sections alternate, and are not equally long");
-  std::vector<std::int32_t> axes;
   for (std::size_t i = 0; kind != Axes::one && i < pairs; ++i) {
     const auto at = static_cast<double>(i);
-    const auto third = static_cast<std::int32_t>(i % 3);
+    const auto third = static_cast<std::uint8_t>(i % 3);
     const double first = sections->at(0), second = first + sections->at(1);
     if (kind == Axes::chunked)
       axes.push_back(at < first ? 0 : at < second ? 1 : 2);
     else if (kind == Axes::interleaved)
       axes.push_back(at < 3 * sections->at(i % 3) ? third : 0);
     else
-      axes.push_back(at < second ? 1 + static_cast<std::int32_t>(i % 2) : 0);
+      axes.push_back(at < second ? static_cast<std::uint8_t>(1 + i % 2) : 0);
   }
-  return axes;
+  harness::take_axes(w, axes);
+  if (kind != Axes::one) w.axes = 3;
 }
 
 }  // namespace ropewalk::bench

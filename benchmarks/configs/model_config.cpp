@@ -61,7 +61,7 @@ void read_layers(ConfigReader& in, const ConfigAnswers& answers, ModelConfig& co
     if (&place == &chosen) config.shape = layers.shape, config.original_positions = original;
     if (places.size() > 1) config.layers.push_back(layers);
   }
-  config.axes = read_axes(in, chosen, config.shape);
+  read_axes(in, chosen, config.shape);
   config.context = answers.context.value_or(0);
   if (config.layers.empty()) return;
   in.leave_out(chosen.layer.empty()

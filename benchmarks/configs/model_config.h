@@ -32,11 +32,11 @@ struct ModelLayers {
 
 /// What was found in a file.
 struct ModelConfig {
-  Workload shape;                       ///< named as the model; without phase, batch and tokens
+  /// Named as the model, with the axis of each pair; without phase, batch and tokens.
+  Workload shape;
   std::string model_type;               ///< of the text part; empty: the file has none
   std::int64_t original_positions = 0;  ///< of the training; 0: unknown
   std::int64_t context = 0;             ///< that the frequencies are for; 0: within the original
-  std::vector<std::int32_t> axes;       ///< of each pair: 0, 1 or 2; empty: positions have one axis
   std::vector<ModelLayers> layers;      ///< empty: all layers are equal
   std::vector<std::string> read;        ///< each key that was used: "num_attention_heads = 32"
   std::vector<std::string> assumed;     ///< what a missing key means for this model_type

@@ -192,7 +192,7 @@ TEST(ModelConfig, ScalingThatIsRefused) {
   } faults[] = {
       {"\"factor\": 8", "rope_type: ", "is missing"},
       {"\"type\": \"linear\"", "factor: ", "is missing"},
-      {"\"type\": \"spiral\"", "type: 'spiral' is not known here; known: default, ", ", longrope"},
+      {"\"type\": \"spiral\"", "type: 'spiral' is not known here; known: axial, ", ", longrope"},
       {"\"type\": \"linear\", \"factor\": 0.5", "factor: ", "must be 1 to 1e9"},
       {"\"type\": \"linear\", \"factor\": NaN", "factor: is NaN", "finite"},
       {"\"type\": \"linear\", \"rope_type\": \"yarn\"", "type: ", "leave one"},

@@ -98,7 +98,12 @@ void read_key(const std::string& key, const toml::node& node, ModelType& type) {
   else if (key == "axes")
     type.axes = std::map<std::string, Axes>{{"chunked", Axes::chunked},
                                             {"interleaved", Axes::interleaved},
-                                            {"alternating", Axes::alternating}}
+                                            {"alternating", Axes::alternating},
+                                            {"hw", Axes::hw},
+                                            {"wh", Axes::wh},
+                                            {"thw", Axes::thw},
+                                            {"w_h_in_turn", Axes::w_h_in_turn},
+                                            {"hw_dealt", Axes::hw_dealt}}
                     .at(word_of(node));
   else if (key == "unrotated")
     type.unrotated =

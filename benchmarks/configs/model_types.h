@@ -12,8 +12,10 @@
 namespace ropewalk::bench {
 
 /// How the sections of M-RoPE lie over the pairs. chunked: consecutive blocks. interleaved: t h w t
-/// h w and so on, then t. alternating: h w h w and so on, then t.
-enum class Axes { one, chunked, interleaved, alternating };
+/// h w and so on, then t. alternating: h w h w and so on, then t. The others are those of vision
+/// towers, whose axes have equal numbers of pairs: blocks of h and w; of w and h; of t, h and w; w
+/// and h in turn; and blocks of h and w to which the frequencies of the head are dealt in turn.
+enum class Axes { one, chunked, interleaved, alternating, hw, wh, thw, w_h_in_turn, hw_dealt };
 
 /// Which layers of a type are not rotated. With full attention: those that layer_types calls so.
 enum class Unrotated {

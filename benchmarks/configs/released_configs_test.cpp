@@ -75,7 +75,7 @@ std::string differences(const ModelConfig& config, const json& expected) {
   const Workload& w = config.shape;
   const harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
   std::string axes, out;
-  for (const std::int32_t axis : config.axes) axes += std::to_string(axis);
+  for (const std::uint8_t axis : config.shape.axis_of_pair) axes += std::to_string(axis);
   const auto pairing = w.pairing == Pairing::half_split ? "half_split" : "interleaved";
   const auto check = [&](const char* fact, bool same) {
     if (!same) out += std::string(fact) + " ";

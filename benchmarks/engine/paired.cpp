@@ -256,8 +256,11 @@ std::vector<std::vector<Group::GroupKernel>> groups_on(const PairedPlan& plan, c
     watch.about(c.kernel);
     const KernelPlan kernel_plan = plan_of(c, w);
     watch.check("supports");
-    if (kernel_plan.supported)
-      groups[kernel_plan.table ? 0 : 1].push_back({&c, kernel_plan, refusal_of(c, w)});
+    const std::string& why = kernel_plan.refused;
+    if (kernel_plan.supported || !why.empty())
+      groups[kernel_plan.table ? 0 : 1].push_back(
+          {&c, kernel_plan,
+           why.empty() ? refusal_of(c, w) : bench::Refusal{Outcome::skipped, why}});
   }
   if (plan.now_running) plan.now_running("");
   std::erase_if(groups, [](const auto& kernels) { return kernels.empty(); });

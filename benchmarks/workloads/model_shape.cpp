@@ -10,6 +10,7 @@
 #include "base/fingerprint.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
+#include "harness/cases/axes.h"
 
 namespace ropewalk::bench {
 
@@ -22,7 +23,9 @@ const char* const shape_help =
     "i32), "
     "scale= factor on the result (default: none), layout=packed|head_major|fused|padded (default: "
     "packed), tokens= and batch= (without both: all phases), "
-    "positions=consecutive|scattered (default: scattered for one token); and words of a replay "
+    "positions=consecutive|scattered (default: scattered for one token), axes= the axis of each "
+    "pair, "
+    "as 0*16,1*24,2*24 or (0,1,2)*20,0*4, for a picture after text; and words of a replay "
     "line: q.heads= k.heads= q.head_dim= k.head_dim= q.offset= k.offset= rotary_dim= rope_theta= "
     "attention_scale= scaling= scaling_values= table_dtype=";
 
@@ -40,7 +43,7 @@ constexpr std::pair<std::string_view, std::string_view> short_words[] = {
 /// Other words of a replay line, and those of a shape alone.
 constexpr std::string_view replay_words[] = {"dtype", "pairing", "position_dtype", "tokens",
                                              "batch", "scaling", "scaling_values", "table_dtype"};
-constexpr std::string_view own_words[] = {"in_place", "layout", "positions"};
+constexpr std::string_view own_words[] = {"in_place", "layout", "positions", "axes"};
 
 bool is_own(std::string_view name) {
   return std::find(std::begin(own_words), std::end(own_words), name) != std::end(own_words);
@@ -70,7 +73,7 @@ Words words_of(std::string_view text) {
     const std::size_t end = std::min(text.find_first_of(", "), text.size());
     const std::string_view word = text.substr(0, end);
     const std::size_t equals = word.find('=');
-    if (last == "scaling_values" && equals == word.npos && !word.empty()) {
+    if ((last == "scaling_values" || last == "axes") && equals == word.npos && !word.empty()) {
       words[last] += "," + std::string(word);  // the list goes on
     } else {
       if (equals == word.npos || equals + 1 == word.size())
@@ -126,6 +129,8 @@ std::string name_of(const Workload& w) {
     out += fmt::format("-{}", layout_words[static_cast<std::size_t>(w.layout)]);
   if (w.scaling != "none")
     out += fmt::format("-{}-{}", w.scaling, fmt::join(w.scaling_values, "-"));
+  if (w.axes > 1) out += "-axes" + harness::map_text(w.axis_of_pair);
+  for (char& c : out) c = c == ',' ? '-' : c == '*' ? 'x' : c == '(' || c == ')' ? '.' : c;
   if (w.table_dtype) out += fmt::format("-table-{}", data_type(*w.table_dtype).word);
   std::erase(out, '+');             // of an exponent
   constexpr std::size_t most = 70;  // phase and tokens follow
@@ -145,6 +150,11 @@ Workload model_of(const Words& words) {
   if (!words.contains("k.offset") && k.head_dim == q.head_dim) k.rotary_offset = q.rotary_offset;
   if (!words.contains("rotary_dim")) w.rotary_dim = q.head_dim;
   set_in_place(w, choice(words, "in_place", std::array{"yes", "no"}) == 0);
+  if (const auto axes = words.find("axes"); axes != words.end()) {
+    harness::take_axes(w, harness::map_of_text(axes->second));
+    if (w.axis_of_pair.empty())
+      fail("axes=" + shown(axes->second) + ": it is no map of axes 0 to 3");
+  }
   w.layout = static_cast<WorkloadLayout>(choice(words, "layout", layout_words));
   if (!words.contains("attention_scale"))
     take_rule_scale(w);

@@ -46,6 +46,15 @@ TEST(Shape, ReadsEveryWord) {
   EXPECT_NE(w.source.find("--shape q=32"), std::string::npos);
 }
 
+TEST(Shape, AMapOfAxesIsTimedWithAPicture) {
+  const Workload w = parse_shape("q=4,d=32,axes=0*4,(1,2)*6,dtype=bf16,tokens=12").at(0);
+  EXPECT_TRUE(w.axes == 3 && w.axis_of_pair.size() == 16 && w.dtype == Dtype::bf16);
+  EXPECT_EQ(w.name, "shape-q4-k4-d32-bf16-axes0x4-.1-2.x6/t12-b1");
+  EXPECT_EQ(parse_shape("q=4,d=32,axes=0*4,1*12").at(1).name,
+            "shape-q4-k4-d32-axes0x4-1x12/decode-1-picture");
+  expect_refused("q=4,d=32,axes=0*4,tokens=1", "4 pairs, but 16 are rotated");
+}
+
 TEST(Shape, ReadsHowTheDataIsHandedOver) {
   const Workload w = parse_shape(
                          "q=4,d=96,rd=64,qo=32,position_dtype=i64,scale=1.5,layout=fused,"

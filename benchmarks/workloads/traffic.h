@@ -4,8 +4,8 @@
 // In place, elements outside the rotated window stay as they are, so only the window is read and
 // written. Out of place, whole rows are read and written. A table kernel reads the cos and sin row
 // of each token once, not once a head or tensor. A computing kernel reads no table. There is one
-// position a token, of the workload's type. Gaps of a layout are not moved. A kernel that moves
-// more bytes is slower for it, so GB/s from these bytes can only be too low.
+// position a token and axis, of the workload's type. Gaps of a layout are not moved. A kernel that
+// moves more bytes is slower for it, so GB/s from these bytes can only be too low.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -57,9 +57,9 @@ inline std::int64_t ceiling_working_set_bytes(const Workload& w) {
   return saturating_product({is_in_place(w) ? 1 : 2, data_bytes_one_way(w)});
 }
 
-/// Bytes of so many positions as the kernel gets them.
-inline std::int64_t position_bytes(const Workload& w, std::int64_t positions) {
-  return saturating_product({positions, data_type(w.position_dtype).bytes});
+/// Bytes of the positions of so many tokens as the kernel gets them.
+inline std::int64_t position_bytes(const Workload& w, std::int64_t tokens) {
+  return saturating_product({w.axes, tokens, data_type(w.position_dtype).bytes});
 }
 
 /// Bytes that a kernel must move in one call.
@@ -90,7 +90,7 @@ inline std::int64_t table_bytes(const Workload& w) {
 
 /// Number of positions that the harness keeps: those of one call, or for a cold workload all.
 inline std::int64_t positions_held(const Workload& w) {
-  const std::int64_t tokens = saturating_product({w.batch, w.tokens});
+  const std::int64_t tokens = saturating_product({w.axes, w.batch, w.tokens});
   return w.cold ? saturating_sum({cold_position_count, tokens}) : tokens;
 }
 

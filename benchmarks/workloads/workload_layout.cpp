@@ -38,7 +38,7 @@ std::vector<double> inv_freq_of(Case c, bool f32) {
 }
 
 rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq,
-                          std::int32_t angle_source, Operation operation) {
+                          std::int32_t angle_source, Operation operation, rope_axes* axes) {
   Case c = w;
   c.operation = operation;
   c.contract = angle_source == ROPE_ANGLES_TABLE ? ROPE_CONTRACT_TABLE : ROPE_CONTRACT_EXACT;
@@ -46,6 +46,14 @@ rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq
   p.max_position = max_position_of(w);
   if (angle_source == ROPE_ANGLES_TABLE) p.table_rows = p.max_position + 1;
   p.inv_freq = inv_freq.data();
+  if (axes == nullptr || w.axes == 1) return p;
+  *axes = {{ROPE_EXT_AXES, sizeof(rope_axes), nullptr},
+           static_cast<std::int32_t>(w.axes),
+           0,
+           w.batch * w.tokens,
+           0,
+           w.axis_of_pair.data()};
+  p.next = &axes->ext;
   return p;
 }
 

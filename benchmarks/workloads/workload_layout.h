@@ -32,8 +32,10 @@ bool begins_aligned(const Workload& workload);
 
 /// The problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
 /// angle_source is ROPE_ANGLES_TABLE (by position, in the dtype of the data) or
-/// ROPE_ANGLES_INV_FREQ. operation is Operation::forward or Operation::transpose.
+/// ROPE_ANGLES_INV_FREQ. operation is Operation::forward or Operation::transpose. `axes`: the node
+/// of a workload with axes, in the problem's chain; NULL: without a chain.
 rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
-                          std::int32_t angle_source, Operation operation);
+                          std::int32_t angle_source, Operation operation,
+                          rope_axes* axes = nullptr);
 
 }  // namespace ropewalk::bench

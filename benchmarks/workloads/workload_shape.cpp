@@ -70,6 +70,10 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
       (w.position_dtype != Dtype::i32 && w.position_dtype != Dtype::i64))
     return ShapeFault{"dtype", "a data type cannot be timed"};
   if (auto fault = window_fault(w)) return fault;
+  const std::int64_t pairs = w.axes > 1 ? w.rotary_dim / 2 : 0;
+  if (std::ssize(w.axis_of_pair) != pairs || (w.axes > 1 && w.cold))
+    return ShapeFault{"axes", fmt::format("axes has {} pairs, but {} are rotated",
+                                          w.axis_of_pair.size(), w.rotary_dim / 2)};
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
     return ShapeFault{"rope_theta", fmt::format("rope_theta is {}; it must be finite and at least "
                                                 "1",

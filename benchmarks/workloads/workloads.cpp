@@ -10,6 +10,7 @@
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
+#include "harness/cases/axes.h"
 #include "harness/cases/names.h"
 
 namespace ropewalk::bench {
@@ -383,18 +384,23 @@ std::vector<Workload> through_phases(const Workload& model, const std::string& f
   std::vector<Workload> out;
   for (const auto& [name, table] : TableGroup(root, "phase", {phase_keys, {"models"}}).all) {
     if (table->contains("models")) continue;
-    Workload w = model;
-    read_phase(TableEntry("phase", *table), w);
-    w.name = model.name + "/" + name;
-    if (!good_workload_name(w.name))
-      throw BadFile(fmt::format("{}: '{}' is not a valid workload name", file, shown(w.name)));
-    if (const auto fault = shape_fault(w))
-      throw BadFile(fmt::format("{}: {}: {}", file, w.name, fault->what));
-    lay_out(w);
-    w.profiles = {"standard", "full"};
-    if (saturating_product({w.batch, w.tokens}) <= quick_tokens_max)
-      w.profiles.insert(w.profiles.begin(), "smoke");
-    out.push_back(std::move(w));
+    for (const bool picture : {false, true}) {
+      Workload w = model;
+      if (!picture) harness::drop_axes(w);
+      read_phase(TableEntry("phase", *table), w);
+      const bool tower = is_picture_alone(model);
+      if (picture ? w.axes == 1 || (tower && w.scattered) : tower) continue;
+      w.name = fmt::format("{}/{}{}", model.name, name, picture ? "-picture" : "");
+      if (!good_workload_name(w.name))
+        throw BadFile(fmt::format("{}: '{}' is not a valid workload name", file, shown(w.name)));
+      if (const auto fault = shape_fault(w))
+        throw BadFile(fmt::format("{}: {}: {}", file, w.name, fault->what));
+      lay_out(w);
+      w.profiles = {"standard", "full"};
+      if (saturating_product({w.batch, w.tokens}) <= quick_tokens_max)
+        w.profiles.insert(w.profiles.begin(), "smoke");
+      out.push_back(std::move(w));
+    }
   }
   return out;
 }

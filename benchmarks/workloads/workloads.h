@@ -46,6 +46,11 @@ struct Workload : harness::Case {
 inline bool is_in_place(const Workload& w) {
   return w.tensors.front().in_place;
 }
+/// Whether the tokens are the patches of a picture alone, as in a vision tower. Else, with axes, a
+/// picture stands after text.
+inline bool is_picture_alone(const Workload& w) {
+  return w.axes > 1 && w.scaling == "axial";
+}
 inline void set_in_place(Workload& w, bool in_place) {
   for (harness::TensorCase& t : w.tensors) t.in_place = in_place;
 }
@@ -80,7 +85,9 @@ std::vector<Workload> parse_workloads(std::string_view text, const std::string& 
 std::vector<Workload> load_default_workloads();
 std::string_view default_workloads_text();
 
-/// The model in each phase of workloads.toml that is for all models, named NAME/PHASE. All of them
+/// The model in each phase of workloads.toml that is for all models, named NAME/PHASE. With axes it
+/// is there as text, and again with a picture as NAME/PHASE-picture; a vision tower has pictures
+/// alone, and no decode steps. All of them
 /// are in profile standard, those of at most 512 tokens also in smoke. Phase, batch, tokens,
 /// positions and profiles are the phase's own. Throws BadFile, which begins with `file`, for a bad
 /// name or shape.

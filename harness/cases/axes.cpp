@@ -51,6 +51,17 @@ std::int64_t picture_position(std::int64_t axis, std::int64_t token, std::int64_
   return moved(first, by[axis]);
 }
 
+void use_map(Case& c, const std::vector<std::uint8_t>& axis_of_pair) {
+  if (axis_of_pair.empty()) return;
+  c.axes = std::max<std::int64_t>(2, 1 + *std::ranges::max_element(axis_of_pair));
+  c.axis_of_pair = axis_of_pair;
+}
+
+void take_axes(Case& c, const std::vector<std::uint8_t>& axis_of_pair) {
+  use_map(c, axis_of_pair);
+  if (!axis_of_pair.empty()) c.axis_positions = AxisPositions::picture;
+}
+
 void drop_axes(Case& c) {
   if (c.axes > 1 && c.position_rule == PositionRule::list)
     c.positions.resize(static_cast<std::size_t>(c.batch * c.tokens));

@@ -17,6 +17,10 @@ inline std::size_t axis_of(const std::vector<std::uint8_t>& axis_of_pair, std::i
   return axis_of_pair.empty() ? 0 : axis_of_pair[static_cast<std::size_t>(pair)];
 }
 
+/// Gives a case the axes that a map names, at least two; nothing changes if the map is empty.
+void use_map(Case& c, const std::vector<std::uint8_t>& axis_of_pair);
+/// The same, with a picture after text.
+void take_axes(Case& c, const std::vector<std::uint8_t>& axis_of_pair);
 /// Takes the axes away; a list keeps the positions of the first.
 void drop_axes(Case& c);
 /// The case without its last axis, whose pairs turn by the one before it.

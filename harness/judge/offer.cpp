@@ -360,6 +360,7 @@ Probe probe_base(Subject& subject, Pairing pairing, Dtype dtype) {
   if (subject.shapes != nullptr && subject.shapes->only) {
     Probe probe = probe_shapes(subject, pairing, dtype, {*subject.shapes->only});
     if (probe.offer) probe.offer->one_model = subject.shapes->only->angles.has_value();
+    if (probe.offer) probe.offer->axis_of_pair = subject.shapes->only->axis_of_pair;
     return probe;
   }
   if (const auto never = never_judged(subject, pairing, dtype)) return *never;

@@ -117,8 +117,10 @@ Finding check_axes_permuted(Subject& subject, const Case& c) {
                      the_same(subject, c, "axes in another order change the result"));
 }
 
-void shape_axes(Case& c, const Offer&) {
+void shape_axes(Case& c, const Offer& offer) {
+  if (c.axes > 1) return;
   give_axes(c);
+  use_map(c, offer.axis_of_pair);
 }
 void shape_equal(Case& c, const Offer& offer) {
   shape_axes(c, offer);
@@ -131,7 +133,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   for (const std::int64_t tokens : {48, 1}) {
     Case c = with(widened(offer.base, offer), offer,
                   {.from = 3, .batch = 2, .tokens = tokens, .heads = 3, .second = true});
-    give_axes(c);
+    shape_axes(c, offer);
     if (tokens > 1) c.axis_positions = AxisPositions::picture;
     cases.push_back(c);
   }

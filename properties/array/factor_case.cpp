@@ -237,6 +237,7 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   // a case that is changed may get up to three tokens
   choose_positions(c, change ? std::max<std::int64_t>(c.tokens, 3) : c.tokens, l, draw);
   if (change) change(c);
+  if (c.axes > 1) use_map(c, sizes.axis_of_pair);
   if (c.axes > 1) c.axis_of_pair = map_of_pairs(c, c.rotary_dim / 2);
   choose_frequencies(c, base, l, draw);
   lay_out(c, l, draw);

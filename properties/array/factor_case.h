@@ -18,6 +18,7 @@ struct Sizes {
   std::vector<std::pair<std::int64_t, std::int64_t>> groups[8];
   /// of tensors beside one of the base's type, and of tables beside the usual one
   std::vector<Dtype> types, table_types;
+  std::vector<std::uint8_t> axis_of_pair;  ///< of a model, for cases with axes; empty: any
   /// K of a base in which it has another shape than Q; empty: K has the head of Q.
   std::optional<harness::TensorCase> second;
   /// The tensors of a base of three or four. Cases with its level of tensors have such tensors.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/cases/axes.h"
 #include "harness/cases/names.h"
 #include "properties/array/offered_levels.h"
 
@@ -121,6 +122,7 @@ bool is_offered(Questions& questions, const Offer& offer, const Feature& feature
       const auto made = case_of(levels, offer.base, base.accepted, seed);
       if (!made) continue;
       c = *made;
+      if (c.axes > 1) use_map(c, offer.axis_of_pair);
     }
     if (c.fused) fuse(c);  // such tensors begin one behind the other
     if (feature.ask != nullptr) feature.ask(c);

@@ -89,6 +89,7 @@ class Asking {
  public:
   Asking(Questions& questions, const Offer& offer)
       : questions_(questions), base_form_(offer.form), out_(base_alone(offer.base)) {
+    out_.free.axis_of_pair = out_.accepted.axis_of_pair = offer.axis_of_pair;
     if (!out_.accepted.any_bytes) offer_all(Factor::bytes);
     offer_all(Factor::before);
     if (offer.thread_safe) offer_all(Factor::callers);

@@ -151,6 +151,10 @@ void hold_to_shape(const WorkloadChoice& choice, VerifyPlan& plan) {
   bool one_pairing = true;
   for (const Workload& w : chosen) {
     const ModelShape other = heads_of(w);
+    const std::vector<std::uint8_t>& map = w.axis_of_pair;
+    if (shape.axis_of_pair.empty()) shape.axis_of_pair = map;
+    if (!map.empty() && map != shape.axis_of_pair)
+      throw UsageError("verify judges one map of axes at a time (name one: --workload 'GLOB')");
     const bool heads = other.tensors != shape.tensors || other.rotary_dim != shape.rotary_dim;
     if (heads || (shape.angles && angles_of(w) != *shape.angles))
       throw UsageError(fmt::format(

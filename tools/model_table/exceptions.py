@@ -3,7 +3,9 @@
 import importlib.util
 import re
 
-PATCHES = "rotates image patches by rows and columns, not tokens by their position"
+PARTS = "rotates image patches by parts of a row and column, which are no whole positions"
+MEMORY = "rotates the patches of frames kept in memory, whose sizes are not those of a head"
+LEARNED = "turns the token in front of its patches by learned angles"
 NOTHING = "its attention rotates nothing"
 # The parts that hold a text model, the best first.
 TEXT_PARTS = ("text_config", "thinker_config", "vlm_config", "decoder_config", "decoder",
@@ -126,12 +128,15 @@ PART = {
     "nemotron3_5_transcribe_audio": ("asr_config", "nemotron3_5_transcribe_asr_audio"),
     "nemotron3_diarization": ("audio_config", "nemotron3_diarization_audio"),
 }
+# Their models hand the rotation the column first.
+FLIPPED = {"muse_glimmer_vision", "muse_spark_vision"}
 INPUTS = "rotates the input of the projections, not Q and K"
 HEADS = "rotates by the index of the head, not of the token"
 REFUSED = {
     "clvp_encoder": "rotates the values too, over a size that projection_dim decides",
     "cohere_asr": NOTHING, "canary": NOTHING, "clvp_decoder": "its positions are learned",
     "deepseek_v4": "the last elements of a head turn, and the output turns back",
+    "gemma4_vision": "pairs the elements of each half of a head, for rows and for columns",
     "efficientloftr": "rotates by the rows and columns of an image",
     "esmfold2": "rotates atoms by their place in space",
     "hunyuan_vl_text": "its position axes divide the elements of a head, not its pairs",
@@ -145,9 +150,10 @@ REFUSED = {
     "vjepa2": "rotates by frame, row and column of a video patch",
     "wav2vec2-bert": INPUTS, "wav2vec2-conformer": INPUTS, "seamless_m4t": INPUTS,
 } | dict.fromkeys(
-    "chmv2 dinov3_vit edgetam_video eomt_dinov3 llama4_vision_model sam2_video sam3 sam3_lite_text "
-    "sam3_tracker sam3_tracker_video sam3_video sam3_vision_model sam3_vit_model sapiens2 "
-    "mlcd mlcd_vision_model".split(), PATCHES) | dict.fromkeys(
+    "chmv2 dinov3_vit eomt_dinov3 sam3 sam3_lite_text sam3_tracker sam3_vision_model sam3_vit_model "
+    "sapiens2".split(), PARTS) | dict.fromkeys(
+    "edgetam_video sam2_video sam3_tracker_video sam3_video".split(), MEMORY) | dict.fromkeys(
+    ["mlcd", "mlcd_vision_model"], LEARNED) | dict.fromkeys(
     # Their attention calls no rotation; other classes of the same file do.
     "chameleon_vqgan cosmos3_edge_vision deepseek_ocr2_sam_vision_model "
     "edgetam_video_mask_decoder edgetam_video_prompt_encoder emu3_vqgan gemma3n_audio "
@@ -169,6 +175,10 @@ GEMMA2 = {"pairing": "half_split", "heads": 8, "kv_heads": 4, "width": 2304, "he
 PE = {"pairing": "interleaved", "heads": 14, "kv_heads": 14, "width": 1792, "head_dim": 128,
       "ignores": ["partial_rotary_factor"], "theta": 20000.0, "positions": 10000}
 MANUAL = {
+    # Of its own complex numbers; the patches' positions begin at 1, and a token behind them has 0.
+    "llama4_vision_model": {
+        "ignores": ["partial_rotary_factor"], "pairing": "interleaved", "axes": "wh", "heads": 16,
+        "kv_heads": "heads", "width": 768, "theta": 10000.0},
     "t5_gemma_module": GEMMA2,
     "pe_audio_video_encoder": PE, "pe_video_encoder": PE,  # the attention of pe_audio_encoder
     "muse_glimmer_assistant": {

@@ -249,6 +249,33 @@ def part_entry(name, key, text):
     return row
 
 
+def tower_entry(name, config):
+    """A vision tower: the order of its axes, which must also be that of its frequencies."""
+    pairing, axes, found = modules.tower_of(config)
+    if name in known.FLIPPED:
+        axes = [1 - a for a in axes]
+    base, pairs = rope_of(config)["rope_theta"], len(axes)
+    count = 1 + max(axes)
+    block = pairs // count
+    blocks = [i // block for i in range(pairs)]
+    powers = {"hw": [i % block for i in range(pairs)], "w_h_in_turn": [i // 2 for i in range(pairs)],
+              "hw_dealt": [(i % block * 2 + i // block) / 2 for i in range(pairs)]}
+    orders = {"hw": blocks, "wh": [1 - a for a in blocks], "thw": blocks,
+              "w_h_in_turn": [1 - i % 2 for i in range(pairs)], "hw_dealt": blocks}
+    style = next(s for s, order in orders.items() if order == axes and (s == "thw") == (count == 3)
+                 and all(abs(f * base ** (p / block) - 1) < 1e-5
+                         for f, p in zip(found, powers.get(s, powers["hw"]))))
+    names = {"heads": [config.attribute_map["num_attention_heads"], "num_attention_heads"]} if (
+        "num_attention_heads" in config.attribute_map) else {}
+    if hasattr(config, "embed_dim"):
+        names["width"] = "embed_dim"
+    row = {"ignores": ["partial_rotary_factor"], "pairing": pairing, "axes": style, "names": names,
+           "heads": config.num_attention_heads,
+           "kv_heads": getattr(config, "num_key_value_heads", "heads"),
+           "width": getattr(config, "embed_dim", config.hidden_size), "theta": float(base)}
+    return {k: v for k, v in row.items() if v}
+
+
 def entry(name):
     row, name = {"ignores": []}, known.SAME.get(name, name)
     if name in known.REFUSED:
@@ -260,7 +287,7 @@ def entry(name):
         return {"part": key, "part_type": kind}
     config = config_of(name, known.NEEDED.get(name))
     if rope_of(config).get("rope_type") == "axial":
-        return {"refused": known.PATCHES}
+        return tower_entry(name, config)
     part = text_part(config)
     if part and not rope_of(config):
         return part_entry(name, *part)

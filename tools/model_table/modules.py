@@ -181,6 +181,36 @@ def axes_of(source):
     return list(sections), pairs
 
 
+def tower_of(config):
+    """Of a vision tower: how it pairs elements, and the axis and frequency of each pair."""
+    space = importlib.import_module(type(config).__module__.replace("configuration_", "modeling_"))
+    real = next(c for c in vars(space).values() if hasattr(c, "compute_axial_rope_parameters")
+                and c.__init__.__annotations__["config"] in (type(config), type(config).__name__))
+    real = real(config)
+    head = getattr(config, "head_dim", None)
+    head = head or getattr(config, "embed_dim", config.hidden_size) // config.num_attention_heads
+    count = max(2, head // (2 * len(real.inv_freq)))
+    axis, angle = {}, {}
+    for turned in range(count):
+        ids = torch.zeros(1, count, dtype=torch.long)
+        ids[0, turned] = 1
+        cos, sin = (t[0].double() for t in real(torch.zeros(1, 1), ids))
+        axis |= {i: turned for i in sin.nonzero().flatten().tolist()}
+        angle |= {i: torch.atan2(sin[i], cos[i]).item() for i in sin.nonzero().flatten().tolist()}
+    tables = real(torch.zeros(1, 1), torch.ones(1, count, dtype=torch.long))
+    named = [n for n in vars(space) if ROTATION.match(n)]
+    function = vars(space)[max(named, key=lambda n: n.endswith("vision"))]
+    units = torch.eye(head)[None]
+    turned = function(units, units, *tables)[0][0]
+    half = len(axis) // 2
+    for pairing, first, apart in (("half_split", range(half), half),
+                                  ("interleaved", range(0, 2 * half, 2), 1)):
+        if all(abs(turned[i, i + apart] - tables[1][0, i]) < 1e-6 and turned[i, i + apart] != 0
+               for i in first):
+            return pairing, [axis[i] for i in first], [angle[i] for i in first]
+    raise ValueError("no known pairing")
+
+
 def sin_is_halved(axes, size):
     """Whether a table repeats its halves; otherwise it repeats each element."""
     return all(axes[i] == axes[i + size // 2] for i in range(size // 2))
