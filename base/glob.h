@@ -14,7 +14,7 @@ inline bool glob_matches(const std::string& glob, const std::string& name) {
 
 /// True if a name matches one of the globs. An empty list of globs matches every name.
 inline bool matches(const std::vector<std::string>& globs, const std::string& name) {
-  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+  return globs.empty() || std::ranges::any_of(globs, [&](const std::string& glob) {
            return glob_matches(glob, name);
          });
 }

@@ -75,8 +75,8 @@ std::string clean_text(std::string_view text) {
 
 std::string clean_line(std::string_view text) {
   std::string out = clean_text(text);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  std::ranges::replace_if(
+      out, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return out;
 }
 

@@ -38,8 +38,8 @@ DoubleDouble exp_of_negative(const DoubleDouble& x) {
 
 std::optional<Numbers> softmax_attention(const Numbers& logits, const Values& values) {
   if (logits.empty()) return std::nullopt;
-  const DoubleDouble largest = *std::max_element(
-      logits.begin(), logits.end(), [](const DoubleDouble& a, const DoubleDouble& b) {
+  const DoubleDouble largest =
+      *std::ranges::max_element(logits, [](const DoubleDouble& a, const DoubleDouble& b) {
         return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo);
       });
   DoubleDouble all;

@@ -21,7 +21,7 @@ std::deque<FrequencyRule>& registry() {
 template <class Holds>
 const FrequencyRule* first_that(Holds holds) {
   const auto& all = all_frequency_rules();
-  const auto found = std::find_if(all.begin(), all.end(), holds);
+  const auto found = std::ranges::find_if(all, holds);
   return found == all.end() ? nullptr : *found;
 }
 
@@ -92,8 +92,8 @@ const std::vector<const FrequencyRule*>& all_frequency_rules() {
   static const std::vector<const FrequencyRule*> list = [] {
     std::vector<const FrequencyRule*> rules;
     for (const FrequencyRule& rule : registry()) rules.push_back(&rule);
-    std::sort(rules.begin(), rules.end(),
-              [](const FrequencyRule* a, const FrequencyRule* b) { return a->name < b->name; });
+    std::ranges::sort(
+        rules, [](const FrequencyRule* a, const FrequencyRule* b) { return a->name < b->name; });
     return rules;
   }();
   return list;
@@ -106,7 +106,7 @@ const FrequencyRule* find_frequency_rule(std::string_view name) {
 const FrequencyRule* find_rule_of_config(std::string_view type) {
   return first_that([&](const FrequencyRule* rule) {
     const auto& types = rule->config_types;
-    return std::find(types.begin(), types.end(), type) != types.end();
+    return std::ranges::find(types, type) != types.end();
   });
 }
 

@@ -1,16 +1,12 @@
 #include "reference/oracle.h"
 
 #include <bit>
-#include <boost/multiprecision/mpfr.hpp>
 #include <stdexcept>
+
+#include "reference/real.h"
 
 namespace ropewalk {
 namespace {
-
-// 100 decimal digits are 334 bits. The numbers lie on the stack, without expression templates.
-using Real = boost::multiprecision::number<
-    boost::multiprecision::mpfr_float_backend<100, boost::multiprecision::allocate_stack>,
-    boost::multiprecision::et_off>;
 
 constexpr int bits_per_level = 10;
 constexpr std::int64_t index_mask = (std::int64_t{1} << bits_per_level) - 1;
@@ -100,21 +96,16 @@ std::size_t FrequencyTable::bytes() const {
 }
 
 Rotation FrequencyTable::at(std::int64_t position) {
-  if (position < -max_position || position > max_position) {
+  if (position < -max_position || position > max_position)
     throw std::out_of_range("oracle: position outside [-2^31, 2^31]");
-  }
   const std::int64_t distance = position < 0 ? -position : position;
   const auto low = static_cast<std::size_t>(distance & index_mask);
   const auto middle = static_cast<std::size_t>((distance >> bits_per_level) & index_mask);
   const auto high = static_cast<std::size_t>(distance >> (2 * bits_per_level));
   // Row 0 of a level is exactly 1. Leaving it out changes no bit and saves time.
   Rotation value = low == 0 ? Rotation{1.0, 0.0} : row(0, low);
-  if (middle != 0) {
-    value = rotate(row(1, middle), value);
-  }
-  if (high != 0) {
-    value = rotate(row(2, high), value);
-  }
+  if (middle != 0) value = rotate(row(1, middle), value);
+  if (high != 0) value = rotate(row(2, high), value);
   return position < 0 ? conjugate(value) : value;
 }
 

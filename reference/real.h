@@ -1,6 +1,7 @@
 // Numbers of 100 decimal digits, which are 334 bits, for what must be the nearest double. A result
 // of a few operations is off by less than 2^-310 of itself. Rounding it once to double is then
-// right unless it lies that close to the middle of two doubles.
+// right unless it lies that close to the middle of two doubles. The numbers lie on the stack,
+// without expression templates.
 #pragma once
 #include <boost/multiprecision/mpfr.hpp>
 #include <cstdint>

@@ -1,24 +1,28 @@
 // The command: picks the verb, and turns errors into one line and an exit code.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <malloc.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "base/printable.h"
 #include "base/system/memory_limits.h"
-#include "tools/command/lock.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
@@ -28,6 +32,8 @@
 
 namespace ropewalk::tools {
 namespace {
+
+namespace fs = std::filesystem;
 
 // The exit code that a shell gives to a program that ended by SIGPIPE.
 constexpr int reader_left = 128 + SIGPIPE;
@@ -79,6 +85,63 @@ std::string in_words(const std::exception& e) {
   } catch (...) {
   }
   std::abort();
+}
+
+// The folder to which a verb writes; empty: none.
+template <class Options>
+fs::path folder_of(const Options& options) {
+  if constexpr (requires { options.results_file; }) {
+    if (!options.out.empty()) return options.out;
+    const fs::path file = fs::absolute(options.results_file);  // the report lies beside it
+    return fs::exists(file) ? file.parent_path() : "";
+  } else if constexpr (requires { options.out; }) {
+    return options.out;
+  } else {
+    return {};
+  }
+}
+
+// One run at a time writes to a folder. The lock is the kernel's (flock): it ends with the process
+// that holds it, even if that is killed, and workers do not inherit it.
+/// Gives one run the folder to which it writes. Makes the folder if it is missing, and removes it
+/// again if the run leaves it empty. The lock is on the folder itself, so there is no lock file.
+class FolderLock {
+ public:
+  /// Throws UsageError with one line that names the folder to which another run writes. If
+  /// folders cannot be locked (NFS), it prints that on standard error and goes on.
+  explicit FolderLock(const VerbOptions& options);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  fs::path folder_;
+  bool is_new_ = false;
+  int descriptor_ = -1;
+};
+
+FolderLock::FolderLock(const VerbOptions& options)
+    : folder_(std::visit([](const auto& o) { return folder_of(o); }, options)) {
+  if (folder_.empty()) return;
+  std::error_code error;
+  is_new_ = fs::create_directories(folder_, error);
+  if (error)
+    throw UsageError("cannot make the folder " + folder_.string() + ": " + error.message());
+  descriptor_ = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0) return;  // a file in its place, of which the verb tells
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno == EWOULDBLOCK)
+    throw UsageError(folder_.string() +
+                     ": another run writes there; wait until it ends, or give this run a folder of "
+                     "its own with --out");
+  fmt::print(stderr, "ropewalk: {} cannot be locked ({}): do not let another run write there\n",
+             folder_.string(), std::generic_category().message(errno));
+}
+
+FolderLock::~FolderLock() {
+  std::error_code error;
+  if (is_new_) fs::remove(folder_, error);  // removes an empty folder only
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
 void take_targets_of(VerbOptions& options) {

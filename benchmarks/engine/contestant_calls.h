@@ -1,5 +1,5 @@
 // How the contestants of a group are called, one at a time: by all members of the crew at once,
-// watched and announced, and until they have settled.
+// watched and announced, and until they have settled; what they do after calls, and between them.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -67,5 +67,20 @@ class ContestantCalls {
   bool settle(Contestant& e, double epoch_s, double epochs);
   bool settle_by_own_clock(Contestant& e, double epoch_s, const Cell::Calls& own);
 };
+
+/// True for a kernel with threads, its own or its plugin's. A thread that loading began may rest in
+/// every call, so its kernel need not declare it.
+bool may_hide_work(const Contestant& e);
+
+/// Whether the outputs of an epoch stay as its last call left them. Otherwise it has a refusal.
+/// Without `refill` the calls begin with what the buffers hold.
+bool rests_after_calls(Contestant& e, Crew& crew, ProcessWatch& watch, bool refill,
+                       std::uint64_t random);
+
+/// Of a kernel that may hide work: whether a call takes as long after a pause if its inputs are
+/// there before it as if they come after it. Otherwise its threads work between calls, and it has a
+/// refusal. Notes in its row what the threads used meanwhile. True for other kernels.
+bool rests_between_calls(Contestant& e, Contestant& baseline, Crew& crew, ProcessWatch& watch,
+                         std::uint64_t random);
 
 }  // namespace ropewalk::bench

@@ -43,7 +43,7 @@ std::vector<int> processors_for(int threads, const std::vector<int>& allowed,
   std::map<std::string, int> used;  // threads used of each core
   std::vector<std::pair<int, int>> by_turn;
   for (const int cpu : allowed) by_turn.emplace_back(used[core_of(cpu, files)]++, cpu);
-  std::sort(by_turn.begin(), by_turn.end());
+  std::ranges::sort(by_turn);
   std::vector<int> out;
   for (int i = 0; i < threads; ++i) out.push_back(by_turn[static_cast<std::size_t>(i)].second);
   return out;
@@ -53,8 +53,8 @@ std::string processors_text(const std::vector<int>& processors, const SystemFile
   std::vector<std::pair<std::string, std::string>> cores;  // in the order of their first processor
   for (const int cpu : processors) {
     const std::string core = core_of(cpu, files);
-    const auto found = std::find_if(cores.begin(), cores.end(),
-                                    [&](const auto& known) { return known.first == core; });
+    const auto found =
+        std::ranges::find_if(cores, [&](const auto& known) { return known.first == core; });
     if (found == cores.end())
       cores.emplace_back(core, std::to_string(cpu));
     else
@@ -136,8 +136,7 @@ Crew::Time Crew::run(const std::function<void(int)>& task) {
     sum.cpu_s += time.cpu_s;
     sum.involuntary_switches += time.involuntary_switches;
   }
-  sum.wall_s = *std::max_element(ended_s_.begin(), ended_s_.end()) -
-               *std::min_element(began_s_.begin(), began_s_.end());
+  sum.wall_s = *std::ranges::max_element(ended_s_) - *std::ranges::min_element(began_s_);
   return sum;
 }
 

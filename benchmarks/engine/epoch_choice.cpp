@@ -20,7 +20,7 @@ constexpr double longer[] = {2, 4};  // times usual_epoch_s
 
 /// The variance of the logarithms by the distance of their quartiles, and so without outliers.
 double variance_of(std::vector<double> ratios) {
-  std::sort(ratios.begin(), ratios.end());
+  std::ranges::sort(ratios);
   const double high = ratios[ratios.size() - 1 - ratios.size() / 4],
                low = ratios[ratios.size() / 4];
   const double deviation = std::log(high / low) / 1.349;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -13,7 +12,6 @@
 #include "base/random.h"
 #include "benchmarks/engine/contestant_calls.h"
 #include "benchmarks/engine/epoch_choice.h"
-#include "benchmarks/engine/pauses.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"

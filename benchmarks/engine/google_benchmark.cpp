@@ -128,7 +128,7 @@ int run_google_benchmark(const GoogleBenchmarkPlan& plan) {
   err.flush();
   benchmark::ClearRegisteredBenchmarks();
   plan.now_running("");
-  const bool any_wrong = std::any_of(cells.begin(), cells.end(), [](const auto& cell) {
+  const bool any_wrong = std::ranges::any_of(cells, [](const auto& cell) {
     return cell->refusal && cell->refusal->outcome == report::Outcome::broken;
   });
   return any_wrong ? 1 : matched == 0 ? 3 : 0;

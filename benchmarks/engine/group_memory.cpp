@@ -11,11 +11,6 @@ HostGroupMemory::HostGroupMemory(const Workload& workload, std::uint64_t seed, i
     sets_.emplace_back(workload, seed + static_cast<std::uint64_t>(i));
 }
 
-std::unique_ptr<Cell> HostGroupMemory::kernel_cell(const rope_kernel& kernel, KernelPlan plan,
-                                                   int thread) {
-  return make_kernel_cell(kernel, plan, workload_, set(thread));
-}
-
 std::unique_ptr<Cell> HostGroupMemory::ceiling_cell(const std::string& variant, int thread) {
   return make_ceiling_cell(workload_, set(thread), variant);
 }
@@ -39,19 +34,6 @@ void HostGroupMemory::place_anew(std::uint64_t random) {
   before_ = AlignedBytes(static_cast<std::int64_t>(random % steps) * step);
 }
 
-DeviceGroupMemory::DeviceGroupMemory(const Workload& workload, std::uint64_t seed,
-                                     const DeviceModule& module)
-    : GroupMemory(workload), sets_(workload, seed, module) {}
-
-std::string DeviceGroupMemory::board(bool table) const {
-  return GroupMemory::board(table) + std::string(device_board);
-}
-
-std::unique_ptr<Cell> DeviceGroupMemory::kernel_cell(const rope_kernel& kernel, KernelPlan plan,
-                                                     int) {
-  return make_device_cell(kernel, plan, workload_, sets_);
-}
-
 // Other variants are for other devices, so what was found in another process says nothing.
 std::unique_ptr<Cell> DeviceGroupMemory::ceiling_cell(const std::string&, int) {
   return make_device_ceiling(workload_, sets_, ceiling_variant_);
@@ -65,10 +47,6 @@ std::vector<std::unique_ptr<Cell>> DeviceGroupMemory::floor_cells() {
   if (const rope_kernel* empty = python != nullptr ? python->floor() : nullptr)
     cells.push_back(make_device_floor(workload_, sets_, false, empty));
   return cells;
-}
-
-void DeviceGroupMemory::name_device(report::TimingRow& row) const {
-  row.device = sets_.module().facts();
 }
 
 void DeviceGroupMemory::end_group(report::TimingRow& row) {

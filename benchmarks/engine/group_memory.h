@@ -55,7 +55,9 @@ class HostGroupMemory final : public GroupMemory {
  public:
   HostGroupMemory(const Workload& workload, std::uint64_t seed, int threads);
   std::unique_ptr<Cell> kernel_cell(const rope_kernel& kernel, KernelPlan plan,
-                                    int thread) override;
+                                    int thread) override {
+    return make_kernel_cell(kernel, plan, workload_, set(thread));
+  }
   std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) override;
   void refresh(int thread, std::uint64_t seed) override { set(thread).here().refresh(seed); }
   std::uint64_t refreshes_one_in() const override;
@@ -72,13 +74,17 @@ class HostGroupMemory final : public GroupMemory {
 class DeviceGroupMemory final : public GroupMemory {
  public:
   /// The module outlives it.
-  DeviceGroupMemory(const Workload& workload, std::uint64_t seed, const DeviceModule& module);
-  std::string board(bool table) const override;
-  std::unique_ptr<Cell> kernel_cell(const rope_kernel& kernel, KernelPlan plan,
-                                    int thread) override;
+  DeviceGroupMemory(const Workload& workload, std::uint64_t seed, const DeviceModule& module)
+      : GroupMemory(workload), sets_(workload, seed, module) {}
+  std::string board(bool table) const override {
+    return GroupMemory::board(table) + std::string(device_board);
+  }
+  std::unique_ptr<Cell> kernel_cell(const rope_kernel& kernel, KernelPlan plan, int) override {
+    return make_device_cell(kernel, plan, workload_, sets_);
+  }
   std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) override;
   std::vector<std::unique_ptr<Cell>> floor_cells() override;
-  void name_device(report::TimingRow& row) const override;
+  void name_device(report::TimingRow& row) const override { row.device = sets_.module().facts(); }
   void refresh(int, std::uint64_t) override {}  // inputs are new before each epoch
   std::uint64_t refreshes_one_in() const override { return 1; }
   void begin_group() override { before_ = sets_.module().device().health().now(); }

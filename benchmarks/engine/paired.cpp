@@ -11,7 +11,6 @@
 
 #include "base/random.h"
 #include "benchmarks/cells/ceiling_cell.h"
-#include "benchmarks/cells/cells.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/epochs.h"
 #include "benchmarks/machine/environment.h"
@@ -346,10 +345,9 @@ int pick_ceilings(const PairedPlan& plan) {
     ProcessWatch watch;
     RoundsOf of{host, workload.name, shares.next()};
     if (time_rounds(plan, of, alone, contestants, oracle, watch) != nullptr) continue;
-    const auto best =
-        std::min_element(contestants.begin(), contestants.end(), [](auto& a, auto& b) {
-          return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;
-        });
+    const auto best = std::ranges::min_element(contestants, [](auto& a, auto& b) {
+      return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;
+    });
     if (plan.on_row) plan.on_row(best->cell().row);
   }
   if (plan.now_running) plan.now_running("");

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
-#include <vector>
 
 #include "base/system/memory_limits.h"
 #include "benchmarks/build_info.h"

@@ -49,7 +49,7 @@ SpinProbe spin_probe(int samples) {
   constexpr int steps = 50'000;
   std::vector<double> ns;
   for (int i = 0; i < samples; ++i) ns.push_back(ns_of_chain(steps));
-  std::sort(ns.begin(), ns.end());
+  std::ranges::sort(ns);
   const std::size_t count = ns.size();
   return {ns[count / 2], (ns[count * 9 / 10] - ns[0]) / ns[0]};
 }
@@ -81,7 +81,7 @@ double throughput_probe() {
 SpinProbe core_probe() {
   std::vector<double> ns(10'000);
   for (double& each : ns) each = throughput_probe();
-  std::sort(ns.begin(), ns.end());
+  std::ranges::sort(ns);
   const double best = ns[ns.size() / 50];
   return {ns[ns.size() / 2], ns[ns.size() * 9 / 10] / best - 1};
 }

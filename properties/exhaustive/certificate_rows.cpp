@@ -75,20 +75,14 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
 std::optional<VerdictRow> cannot_certify(Subject& subject, const ChunkPlan& plan) {
   const KernelFacts& facts = subject.facts;
   VerdictRow row = verdict_for(facts, plan);
-  row.verdict = Verdict::unsupported;
-  if (!facts.cannot_run.empty()) {
-    row.verdict = Verdict::skipped;
+  row.verdict = facts.cannot_run.empty() ? Verdict::unsupported : Verdict::skipped;
+  if (!facts.cannot_run.empty())
     row.reason = facts.cannot_run;
-    return row;
-  }
-  if (facts.angle_contract == ROPE_CONTRACT_TABLE) {
+  else if (facts.angle_contract == ROPE_CONTRACT_TABLE)
     row.reason = "a table kernel has no angles of its own: nothing to enumerate";
-    return row;
-  }
-  if ((facts.flags & ROPE_OUT_OF_PLACE) == 0) {
+  else if ((facts.flags & ROPE_OUT_OF_PLACE) == 0)
     row.reason = "the kernel runs in place only, but the exhaustive check runs out of place";
-    return row;
-  }
+  if (!row.reason.empty()) return row;
   ChunkRunner runner(subject, plan);
   const std::int64_t most = std::min(plan.longest_call(), plan.last - plan.first + 1);
   for (const std::int64_t count : {most, most - 1, std::int64_t{1}}) {

@@ -92,7 +92,7 @@ bool explains(const Hypothesis& h, const Scene& scene) {
 // outside the window are those that it predicts.
 bool tells_of(const Hypothesis& h, const Scene& scene) {
   if (wrong_pairs(scene) > 0) return true;
-  return h.outside && std::all_of(scene.copies.begin(), scene.copies.end(), [&](const Copied& e) {
+  return h.outside && std::ranges::all_of(scene.copies, [&](const Copied& e) {
            Seen s{};
            s.at = e.at;
            s.placement = e.placement;
@@ -263,8 +263,8 @@ bool has_finite_inputs(const Scene& scene) {
   for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) planned += pairs(p.asked.tensor[i]);
   return scene.has_full_tables &&
          std::ssize(scene.pairs) == planned &&  // scene_of() leaves out pairs that are not
-         std::all_of(scene.copies.begin(), scene.copies.end(),
-                     [](const Copied& e) { return std::isfinite(e.expected); });
+         std::ranges::all_of(scene.copies,
+                             [](const Copied& e) { return std::isfinite(e.expected); });
 }
 
 // True if the case fails once more. Otherwise what another call did says nothing of the kernel.

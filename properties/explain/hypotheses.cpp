@@ -25,7 +25,7 @@ C to_bf16(const C& z) {
 }
 
 bool are_wider_than_bf16(const Case& c) {
-  return std::all_of(c.tensors.begin(), c.tensors.end(), [&c](const TensorCase& t) {
+  return std::ranges::all_of(c.tensors, [&c](const TensorCase& t) {
     const DataType& type = data_type(tensor_dtype(c, t));
     return type.format.mantissa > data_type(Dtype::bf16).format.mantissa;
   });
@@ -315,7 +315,7 @@ double phase_error(const Seen& s, bool backward) {
 std::optional<double> fitted_gain(const std::vector<const Seen*>& wrong) {
   constexpr std::size_t enough = 3;
   if (wrong.size() < enough) return {};
-  const auto worst = *std::max_element(wrong.begin(), wrong.end(), [](auto a, auto b) {
+  const auto worst = *std::ranges::max_element(wrong, [](auto a, auto b) {
     return std::abs(a->truth) / a->bound < std::abs(b->truth) / b->bound;
   });
   return std::abs(worst->y) / std::abs(worst->truth);
@@ -342,8 +342,8 @@ std::optional<double> fitted_frequency(const Facts& k, std::vector<const Seen*> 
   const auto angle = [&](const Seen* s) {
     return static_cast<double>(s->position) * k.frequency(s->pair);
   };
-  std::sort(wrong.begin(), wrong.end(),
-            [&](const Seen* a, const Seen* b) { return std::abs(angle(a)) < std::abs(angle(b)); });
+  std::ranges::sort(
+      wrong, [&](const Seen* a, const Seen* b) { return std::abs(angle(a)) < std::abs(angle(b)); });
   std::set<std::int64_t> positions;
   for (const Seen* s : wrong) positions.insert(s->position);
   constexpr std::size_t enough = 3;

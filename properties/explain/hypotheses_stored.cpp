@@ -65,7 +65,7 @@ bool fits(const StoredRounding& r, const Scene& scene) {
 // True if a kernel that computes everything in the data type may err so much.
 bool keeps(double error_bound, const Scene& scene) {
   const Case& c = scene.problem.source;
-  return std::all_of(scene.pairs.begin(), scene.pairs.end(), [&](const Seen& s) {
+  return std::ranges::all_of(scene.pairs, [&](const Seen& s) {
     const auto p = bounds::computed_in(data_type(tensor_dtype(c, s.at.tensor)).format);
     const double scale = scale_of(c);
     return std::abs(s.y - s.truth) <=
@@ -86,7 +86,7 @@ Rounded rounding_of(const Look& look, const Case& c, const Case& larger) {
              second = look(other, Calls::as_judged);
   if (!small || !first || !second) return {};
   for (const StoredRounding& r : roundings) {
-    const bool here = std::all_of(small->pairs.begin(), small->pairs.end(), [&](const Seen& s) {
+    const bool here = std::ranges::all_of(small->pairs, [&](const Seen& s) {
       return !s.wrong || s.y == predicted(r, s, small->problem);
     });
     if (!here || !fits(r, *first) || !fits(r, *second)) continue;

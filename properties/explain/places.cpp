@@ -130,16 +130,16 @@ Scope scope_of(const std::vector<const Seen*>& shows) {
   if (calls.size() == 1) call = *calls.begin();
   std::erase_if(there, [&](const Seen* s) { return call >= 0 && s->placement != call; });
   return {fmt::format("{}", fmt::join(parts, ", ")),
-          std::all_of(there.begin(), there.end(), [](const Seen* s) { return s->wrong; }), call};
+          std::ranges::all_of(there, [](const Seen* s) { return s->wrong; }), call};
 }
 
 std::string place_of(const Scene& scene) {
   std::vector<const Seen*> shows;
-  const bool at_zero = std::any_of(scene.pairs.begin(), scene.pairs.end(),
-                                   [](const Seen& s) { return s.wrong && s.position == 0; });
+  const bool at_zero =
+      std::ranges::any_of(scene.pairs, [](const Seen& s) { return s.wrong && s.position == 0; });
   for (const Seen& s : scene.pairs)  // pairs that a wrong rotation would change
     if (s.wrong || (std::abs(s.x) > 0 && (at_zero || s.position != 0))) shows.push_back(&s);
-  if (std::any_of(shows.begin(), shows.end(), [](const Seen* s) { return s->wrong; }))
+  if (std::ranges::any_of(shows, [](const Seen* s) { return s->wrong; }))
     return scope_of(shows).text;
   std::vector<Seen> copies;
   for (const Copied& e : scene.copies) {

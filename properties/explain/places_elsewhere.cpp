@@ -51,10 +51,10 @@ std::vector<const Seen*> wrong_row(const Scene& scene) {
 // few bounds is one of rounding.
 bool are(const std::vector<const Seen*>& row, const std::function<C(const Seen&)>& output) {
   constexpr double plain = 1000;  // bounds
-  const bool fit = std::all_of(row.begin(), row.end(), [&](const Seen* s) {
+  const bool fit = std::ranges::all_of(row, [&](const Seen* s) {
     return s->bound > 0 && std::abs(s->y - output(*s)) <= 2 * s->bound;
   });
-  return fit && std::any_of(row.begin(), row.end(), [&](const Seen* s) {
+  return fit && std::ranges::any_of(row, [&](const Seen* s) {
            return std::abs(output(*s) - s->truth) > plain * s->bound;
          });
 }

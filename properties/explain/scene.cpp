@@ -197,8 +197,8 @@ std::string first_wrong(const Scene& scene) {
                    first ? s.y.real() : s.y.imag(), first ? s.truth.real() : s.truth.imag(), true,
                    s.unwritten});
   }
-  std::copy_if(scene.copies.begin(), scene.copies.end(), std::back_inserter(all),
-               [](const Copied& e) { return e.wrong; });
+  std::ranges::copy_if(scene.copies, std::back_inserter(all),
+                       [](const Copied& e) { return e.wrong; });
   if (all.empty()) return {};
   const auto index = [&](const Copied& w) {
     return out_index(p.asked, w.at.tensor, w.at.b, w.at.t, w.at.h) + w.element;

@@ -37,7 +37,7 @@ std::int64_t elements(const Case& c) {
 }
 
 bool rotates(const Case& c) {
-  return std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return t.rotate; });
+  return std::ranges::any_of(c.tensors, [](const auto& t) { return t.rotate; });
 }
 
 // True if rows of two tensors share elements of their input, which then has the values of one.
@@ -50,7 +50,7 @@ bool inputs_overlap(const Case& c) {
       for (std::int64_t t = 0; t < p.tokens; ++t)
         for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
           rows.push_back({c.tensors[i].in_at + in_index(p, i, b, t, h), i});
-  std::sort(rows.begin(), rows.end());
+  std::ranges::sort(rows);
   std::int64_t ends[ROPE_MAX_TENSORS] = {};
   for (const auto& [begin, tensor] : rows) {
     for (std::int64_t other = 0; other < p.tensor_count; ++other)

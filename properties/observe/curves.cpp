@@ -99,8 +99,8 @@ std::vector<double> errors_of_tokens(const Problem& p, Oracle& oracle, const Exe
   std::vector<double> errors(p.positions.size(), 0);
   const auto add = [&](const Outputs& outputs, const HeadPlace& at) {
     const std::int64_t position = position_of(p, outputs.placement, at.b, at.t, 0);
-    const auto token = static_cast<std::size_t>(
-        std::find(p.positions.begin(), p.positions.end(), position) - p.positions.begin());
+    const auto token =
+        static_cast<std::size_t>(std::ranges::find(p.positions, position) - p.positions.begin());
     for (std::size_t i = 0; i < inv_freq.size(); ++i) {
       const auto pair = static_cast<std::int64_t>(i);
       const PairValue x = input_pair(p, outputs.placement, at, pair);

@@ -15,10 +15,9 @@ namespace ropewalk::properties {
 /// An element in which two outputs differ.
 struct Parting {
   std::int64_t position = 0;
-  std::string where;      ///< "q[batch 0, token 2, head 1] element 70, pair 6"
-  double a = 0, b = 0;    ///< its values
-  std::string nearer;     ///< the kernel whose pair is nearer to the exact rotation; may be empty
-  harness::Case of = {};  ///< the case, as the first kernel was asked it
+  std::string where;    ///< "q[batch 0, token 2, head 1] element 70, pair 6"
+  double a = 0, b = 0;  ///< its values
+  std::string nearer;   ///< the kernel whose pair is nearer to the exact rotation; may be empty
 };
 
 /// What some elements had in common.

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t most_looked_at = 1 << 18;  // pairs that are held to the exact rotation
 
 std::size_t table_row_of(std::int64_t position) {
-  const auto* row = std::upper_bound(std::begin(position_rows), std::end(position_rows), position);
+  const auto* row = std::ranges::upper_bound(position_rows, position);
   return static_cast<std::size_t>(row - std::begin(position_rows)) - 1;
 }
 

@@ -70,7 +70,7 @@ std::string example(Learned learned, const std::string& contents,
   std::string out =
       fmt::format("d = {}, {}", learned.dim, learned.all_identity() ? "W = I" : "W drawn");
   if (learned.seed > 0) out += fmt::format(", seed {}", learned.seed);
-  std::sort(used.begin(), used.end());  // compilers evaluate arguments in different orders
+  std::ranges::sort(used);  // compilers evaluate arguments in different orders
   for (const std::string& text : used) out += ", " + text;
   return out + (contents.empty() ? "" : ", " + contents) + ": " + what;
 }
@@ -226,7 +226,7 @@ Real largest_score(const Encoding& e, const Learned& learned, Position distance)
   const auto height = [&](const Real& angle) { return best_of_angle(e, learned, distance, angle); };
   Vector heights;
   for (std::size_t i = 0; i < grid; ++i) heights.push_back(height(step * i));
-  Real out = *std::max_element(heights.begin(), heights.end());
+  Real out = *std::ranges::max_element(heights);
   for (std::size_t i = 0; i < grid; ++i)
     if (order(heights[i], heights[(i + grid - 1) % grid]) > 0 &&
         order(heights[i], heights[(i + 1) % grid]) >= 0)

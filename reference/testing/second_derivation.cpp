@@ -33,11 +33,9 @@ Real reduced_angle(double inv_freq, std::int64_t position) {
 Eigen::PermutationMatrix<Eigen::Dynamic> element_order(Eigen::Index half, Pairing pairing) {
   Eigen::PermutationMatrix<Eigen::Dynamic> order(2 * half);
   order.setIdentity();
-  if (pairing == Pairing::half_split) {
-    for (int i = 0; i < static_cast<int>(half); ++i) {
-      order.indices()[2 * i] = i;
-      order.indices()[2 * i + 1] = static_cast<int>(half) + i;
-    }
+  for (int i = 0; i < static_cast<int>(half) && pairing == Pairing::half_split; ++i) {
+    order.indices()[2 * i] = i;
+    order.indices()[2 * i + 1] = static_cast<int>(half) + i;
   }
   return order;
 }
@@ -46,16 +44,13 @@ Eigen::PermutationMatrix<Eigen::Dynamic> element_order(Eigen::Index half, Pairin
 
 double log2_error(double inv_freq, std::int64_t position, const Rotation& claimed) {
   if (!std::isfinite(claimed.re.hi) || !std::isfinite(claimed.re.lo) ||
-      !std::isfinite(claimed.im.hi) || !std::isfinite(claimed.im.lo)) {
+      !std::isfinite(claimed.im.hi) || !std::isfinite(claimed.im.lo))
     return std::numeric_limits<double>::infinity();
-  }
   const Real angle = reduced_angle(inv_freq, position);
   const Real real_part = exact(claimed.re) - cos(angle);
   const Real imaginary_part = exact(claimed.im) - sin(angle);
   const Real squared = real_part * real_part + imaginary_part * imaginary_part;
-  if (squared == 0) {
-    return -1000;
-  }
+  if (squared == 0) return -1000;
   int exponent = 0;  // taken apart, as the square may lie below the range of double
   const Real mantissa = frexp(squared, &exponent);
   return (exponent + std::log2(mantissa.convert_to<double>())) / 2;
@@ -63,9 +58,8 @@ double log2_error(double inv_freq, std::int64_t position, const Rotation& claime
 
 std::vector<double> dense_rotation(const std::vector<double>& inv_freq, std::int64_t position,
                                    Pairing pairing) {
-  if (pairing != Pairing::interleaved && pairing != Pairing::half_split) {
+  if (pairing != Pairing::interleaved && pairing != Pairing::half_split)
     throw std::invalid_argument("dense_rotation: unknown pairing");
-  }
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const auto half = static_cast<Eigen::Index>(inv_freq.size());
   Matrix paper = Matrix::Zero(2 * half, 2 * half);

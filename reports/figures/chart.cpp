@@ -66,8 +66,8 @@ bool has_points(const ChartSeries& series) {
 std::string tick_list(const std::vector<ChartPlace>& ticks, ChartSize size) {
   std::size_t longest = 1;
   for (const ChartPlace& tick : ticks) {
-    const auto shown = std::count_if(tick.label.begin(), tick.label.end(),
-                                     [](char c) { return c != '^' && c != '{' && c != '}'; });
+    const auto shown =
+        std::ranges::count_if(tick.label, [](char c) { return c != '^' && c != '{' && c != '}'; });
     longest = std::max(longest, static_cast<std::size_t>(shown));
   }
   const auto letter_width = static_cast<std::size_t>(size.font) * 7 / 13;

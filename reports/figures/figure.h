@@ -1,15 +1,30 @@
 // A chart with everything that a report says about it, computed from the rows. HTML shows a picture
 // and a table, Markdown a table.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
 #include "reports/figures/chart.h"
-#include "reports/figures/colours.h"
 #include "reports/numbers/summary.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::report {
+
+/// One colour and mark for each kernel, the same in all figures of a page.
+class KernelColours {
+ public:
+  KernelColours() = default;  ///< all grey
+  /// In the order of the report's kernels: first those with a speed, then those with a curve
+  /// alone. A baseline is grey on every board. From the 13th on, a colour comes again with another
+  /// mark.
+  KernelColours(const Results& results, const Summary& summary);
+  /// Grey for other names, such as those of references and twins.
+  SeriesStyle of(const std::string& kernel) const;
+
+ private:
+  std::map<std::string, SeriesStyle> styles_;
+};
 
 struct FigureTable {
   std::vector<std::string> columns;  ///< the first column names the lines

@@ -28,7 +28,7 @@ Group rows_of(const Results& results, const std::string& chart) {
   Group group;
   for (const CurveRow& row : results.curves) {
     if (row.chart != chart) continue;
-    const auto same = std::find_if(group.begin(), group.end(), [&row](const CurveRow* each) {
+    const auto same = std::ranges::find_if(group, [&row](const CurveRow* each) {
       return each->series == row.series && each->note == row.note;
     });
     if (same == group.end())
@@ -48,7 +48,7 @@ struct Shared {
 std::vector<Shared> shared_curves(const Group& group) {
   std::vector<Shared> out;
   for (const CurveRow* row : group) {
-    const auto same = std::find_if(out.begin(), out.end(), [row](const Shared& each) {
+    const auto same = std::ranges::find_if(out, [row](const Shared& each) {
       return !is_reference(*row) && !is_reference(*each.row) && each.row->note == row->note &&
              each.row->x == row->x && each.row->y == row->y;
     });

@@ -36,8 +36,8 @@ constexpr Kind kinds[] = {{Outcome::faster, "the whole interval lies beyond the 
 std::size_t kind_of(const BoardEntry& entry) {
   std::optional<Outcome> outcome;
   if (!entry.row->is_twin()) outcome = entry.outcome;
-  const auto found = std::find_if(std::begin(kinds), std::end(kinds),
-                                  [&](const Kind& kind) { return kind.outcome == outcome; });
+  const auto found =
+      std::ranges::find_if(kinds, [&](const Kind& kind) { return kind.outcome == outcome; });
   return static_cast<std::size_t>((found == std::end(kinds) ? std::begin(kinds) + 3 : found) -
                                   std::begin(kinds));
 }
@@ -68,13 +68,9 @@ FigureTable table_of(const std::vector<ForestLine>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Claim& claim = *lines[i].entry->claim;
     const Interval& interval = claim.interval;
-    const std::string range =
-        std::isfinite(interval.high)
-            ? fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high))
-            : "too few rounds";
     table.lines.push_back(
         {count_text(static_cast<std::int64_t>(i + 1)), ranked_name(*lines[i].entry->row),
-         lines[i].contest->of->workload, ratio_text(interval.ratio), range,
+         lines[i].contest->of->workload, ratio_text(interval.ratio), range_text(interval),
          fmt::format("{:.2f} %", 100 * interval.coverage), count_text(interval.rounds),
          launches_text(claim), std::string(word(lines[i].entry->outcome))});
   }

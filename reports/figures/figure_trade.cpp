@@ -69,8 +69,8 @@ std::vector<Trade> trades_of(const Results& results, const Summary& summary,
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests) {
       const std::string name = BoardName(board.name).without_angles();
-      auto trade = std::find_if(trades.begin(), trades.end(),
-                                [&name](const Trade& each) { return each.board == name; });
+      auto trade =
+          std::ranges::find_if(trades, [&name](const Trade& each) { return each.board == name; });
       if (trade == trades.end()) trade = trades.insert(trade, {name, &contest, {}, {}});
       if (smaller(contest, *trade->of)) trade->of = &contest;
     }
@@ -86,7 +86,7 @@ std::vector<Trade> trades_of(const Results& results, const Summary& summary,
 
 /// Whether no other kernel is at least as fast and as accurate, and better in one of the two.
 bool is_best(const TradePoint& point, const std::vector<TradePoint>& all) {
-  return std::none_of(all.begin(), all.end(), [&point](const TradePoint& other) {
+  return std::ranges::none_of(all, [&point](const TradePoint& other) {
     return other.ns <= point.ns && other.error <= point.error &&
            (other.ns < point.ns || other.error < point.error);
   });
@@ -107,7 +107,7 @@ std::vector<ChartPlace> log_ticks(double low, double high) {
 }
 
 Figure figure_of(Trade trade) {
-  std::sort(trade.points.begin(), trade.points.end(), [](const TradePoint& a, const TradePoint& b) {
+  std::ranges::sort(trade.points, [](const TradePoint& a, const TradePoint& b) {
     return std::pair(a.ns, a.kernel) < std::pair(b.ns, b.kernel);
   });
   Figure figure;

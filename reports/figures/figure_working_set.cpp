@@ -69,10 +69,9 @@ std::map<std::string, Walk> find_walks(const Summary& summary) {
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests) {
       if (contest.of->phase != word(WorkloadPhase::working_set)) continue;
-      const std::string name =
-          model_of(contest.of->workload) + ", " +
-          BoardName(clean_line(board.name)).without_angles() +
-          (contest.of->threads > 1 ? fmt::format(", {} threads", contest.of->threads) : "");
+      const std::string name = model_of(contest.of->workload) + ", " +
+                               BoardName(clean_line(board.name)).without_angles() +
+                               threads_text(contest.of->threads);
       Walk& walk = walks[name];
       walk.is_of_device = BoardName(board.name).is_of_device();
       take(contest, walk);
@@ -92,7 +91,7 @@ std::vector<std::string> by_speed(const Walk& walk) {
   std::vector<std::pair<double, std::string>> order;
   for (const auto& [kernel, points] : walk.kernels)
     order.emplace_back(-by_size(points).back().gb, kernel);
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   std::vector<std::string> names;
   for (const auto& each : order) names.push_back(each.second);
   return names;
@@ -160,7 +159,7 @@ FigureTable table_of(const Walk& walk, const std::vector<std::string>& kernels) 
   table.columns.insert(table.columns.end(), kernels.begin(), kernels.end());
   std::vector<std::pair<std::int64_t, std::string>> order;
   for (const auto& [workload, bytes] : walk.sizes) order.emplace_back(bytes, workload);
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   for (const auto& [bytes, workload] : order) {
     std::vector<std::string> line{bytes_text(bytes)};
     if (!walk.ceiling.empty()) line.push_back(cell_text(walk.ceiling, workload));

@@ -195,7 +195,7 @@ std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answe
   for (const KernelAnswer& answer : answers)
     if (answer.contest->group != nullptr && std::isfinite(answer.contest->group->noise_floor))
       floor = std::max(floor, answer.contest->group->noise_floor);
-  const bool ranks = std::any_of(answers.begin(), answers.end(), [](const KernelAnswer& answer) {
+  const bool ranks = std::ranges::any_of(answers, [](const KernelAnswer& answer) {
     return answer.winner != nullptr && answer.alike.empty();
   });
   if (floor > useful_floor)

@@ -19,7 +19,7 @@ BoardName::BoardName(std::string_view name) {
 }
 
 bool BoardName::has(std::string_view part) const {
-  return std::find(parts_.begin(), parts_.end(), part) != parts_.end();
+  return std::ranges::find(parts_, part) != parts_.end();
 }
 
 bool BoardName::has_all_of(const BoardName& other) const {

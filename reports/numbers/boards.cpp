@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "reports/numbers/board_name.h"
+#include "reports/numbers/paired_rounds.h"
 
 namespace ropewalk::report {
 namespace {
@@ -49,13 +50,9 @@ Gap verification_gap(const TimingRow& row, const BoardName& board, const Verdict
   return {passed ? "" : "not verified in this run", ""};
 }
 
-bool is_speed(double value) {
-  return std::isfinite(value) && value > 0;
-}
-
 std::vector<double> speeds_of(const TimingRow& row) {
   std::vector<double> speeds;
-  std::ranges::copy_if(row.ns_per_token, std::back_inserter(speeds), is_speed);
+  std::ranges::copy_if(row.ns_per_token, std::back_inserter(speeds), is_time);
   return speeds;
 }
 
@@ -65,9 +62,9 @@ void take_speed(BoardEntry& entry) {
   for (const TimingRow* launch : entry.launches) medians.push_back(launch->ns_per_token_median);
   if (entry.launches.size() > 1) spread = medians;
   entry.ns = median_of(medians);
-  const auto ends = std::minmax_element(spread.begin(), spread.end());
-  entry.ns_min = *ends.first;
-  entry.ns_max = *ends.second;
+  const auto ends = std::ranges::minmax_element(spread);
+  entry.ns_min = *ends.min;
+  entry.ns_max = *ends.max;
   if (entry.row->is_ceiling()) {  // the time of several boards
     entry.ns = entry.claim->ns_per_token;
     entry.ns_min = std::min(entry.ns_min, entry.ns);
@@ -76,7 +73,7 @@ void take_speed(BoardEntry& entry) {
   // (bytes per call) / (ns per token * tokens per call) = 10^9 bytes per second
   const TimingRow& row = *entry.row;
   const double gb = static_cast<double>(row.bytes) / (entry.ns * static_cast<double>(row.tokens));
-  if (is_speed(gb)) entry.gb_per_s = gb;
+  if (is_time(gb)) entry.gb_per_s = gb;
 }
 
 /// Combines kernel, launches and claim of one contestant.
@@ -127,7 +124,7 @@ void set_floors(Contest& contest) {
 }
 
 void rank(Contest& contest) {
-  std::stable_sort(contest.entries.begin(), contest.entries.end(), stands_before);
+  std::ranges::stable_sort(contest.entries, stands_before);
   double ceiling_gb = 0;
   int next = 1;
   for (BoardEntry& entry : contest.entries) {
@@ -143,7 +140,7 @@ void rank(Contest& contest) {
   const auto others = [](const BoardEntry& entry) {
     return entry.is_compared() && !entry.row->is_twin();
   };
-  if (std::any_of(contest.entries.begin(), contest.entries.end(), others) && next == 2)
+  if (std::ranges::any_of(contest.entries, others) && next == 2)
     for (BoardEntry& entry : contest.entries)
       if (entry.row->role == Role::baseline) entry.rank = 0;
   set_floors(contest);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <tuple>
 
@@ -49,7 +48,7 @@ void take_needs(Claim& claim, double margin, double asked) {
 double quartile_spread(std::vector<double> ns) {
   std::erase_if(ns, [](double value) { return !is_time(value); });
   if (ns.size() < 4) return 0;
-  std::sort(ns.begin(), ns.end());
+  std::ranges::sort(ns);
   return ns[ns.size() - 1 - ns.size() / 4] / ns[ns.size() / 4] - 1;
 }
 
@@ -62,15 +61,15 @@ void take_speed(Claim& claim) {
   claim.has_speed = !medians.empty();
   if (!claim.has_speed) return;
   claim.ns_per_token = median_of(medians);
-  const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
+  const auto [least, most] = std::ranges::minmax_element(medians);
   claim.launch_spread = *most / *least - 1;
   claim.round_spread = median_of(spreads);
 }
 
 /// Takes over what the rows of a contestant say before anything is compared.
 void take_rows(Claim& claim) {
-  std::stable_sort(claim.rows.begin(), claim.rows.end(),
-                   [](const TimingRow* a, const TimingRow* b) { return a->launch < b->launch; });
+  std::ranges::stable_sort(
+      claim.rows, [](const TimingRow* a, const TimingRow* b) { return a->launch < b->launch; });
   claim.outcome = Outcome::measured;
   for (const Outcome worse : {Outcome::skipped, Outcome::implausible, Outcome::broken})
     for (const TimingRow* row : claim.rows)
@@ -222,9 +221,8 @@ void find_slow_rounds(ClaimGroup& group) {
       rounds += static_cast<double>(ns.size());
     }
     for (const TimingRow* row : claim.rows)
-      slow += static_cast<double>(
-          std::count_if(row->probe_ns.begin(), row->probe_ns.end(),
-                        [&](std::int64_t ns) { return static_cast<double>(ns) > claim.slow_ns; }));
+      slow += static_cast<double>(std::ranges::count_if(
+          row->probe_ns, [&](std::int64_t ns) { return static_cast<double>(ns) > claim.slow_ns; }));
   }
   if (rounds > 0) group.slow_share = slow / rounds;
 }
@@ -268,9 +266,8 @@ bool is_open(const ClaimGroup& group) {
       timed.push_back(&claim);
   }
   if (timed.size() < 3) return false;  // the claims have told it
-  const Claim& fastest = **std::min_element(timed.begin(), timed.end(), [](auto* a, auto* b) {
-    return a->ns_per_token < b->ns_per_token;
-  });
+  const Claim& fastest = **std::ranges::min_element(
+      timed, [](auto* a, auto* b) { return a->ns_per_token < b->ns_per_token; });
   const auto is_pair = [&](const Claim& a, const Claim& b) {
     return &a == &fastest ||
            (a.kernel.starts_with(head_prefix) && b.kernel.starts_with(base_prefix) &&
@@ -306,6 +303,15 @@ std::string time_text(double s) {
   return s < 90'000 ? fmt::format("about {:.0f} h", s / 3600) : "more than a day";
 }
 
+std::string threads_text(std::int64_t threads) {
+  return threads > 1 ? fmt::format(", {} threads", threads) : "";
+}
+
+std::string range_text(const Interval& interval, const char* otherwise) {
+  if (!std::isfinite(interval.high)) return otherwise;
+  return fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high));
+}
+
 std::string ceiling_share_text(double percent) {
   return percent > 100 ? "at the ceiling" : fmt::format("{:.1f} %", percent);
 }
@@ -321,8 +327,7 @@ std::string why_open(const Claim& claim, const ClaimGroup& group) {
   if (claim.is_at_margin)
     return fmt::format("the difference is about {}, the margin: more time will not decide it",
                        percent_text(margin));
-  const auto [least, most] =
-      std::minmax_element(claim.launch_ratios.begin(), claim.launch_ratios.end());
+  const auto [least, most] = std::ranges::minmax_element(claim.launch_ratios);
   if (claim.interval.launches_differ)
     return "launches differ by " + percent_text(100 * (*most / *least - 1));
   const double spent_s = timed_s(group);

@@ -98,6 +98,12 @@ double timed_s(const ClaimGroup& group);
 /// A time in round words: less than 1 ms, about 0.03 s, about 10 s, about 2 min, more than a day.
 std::string time_text(double s);
 
+/// ", 4 threads"; empty for one.
+std::string threads_text(std::int64_t threads);
+
+/// "0.942 – 0.951", the ends of an interval; `otherwise` if it has none.
+std::string range_text(const Interval& interval, const char* otherwise = "too few rounds");
+
 /// "51.7 %"; "at the ceiling" above 100 %, where it is within the noise of measuring the ceiling.
 std::string ceiling_share_text(double percent);
 

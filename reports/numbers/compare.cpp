@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "reports/numbers/paired_rounds.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
@@ -44,12 +45,6 @@ PlacedKernels cells_of(const Summary& summary) {
   return cells;
 }
 
-const BoardEntry* ceiling_of(const Contest& contest) {
-  for (const BoardEntry& entry : contest.entries)
-    if (entry.has_speed && entry.row->is_ceiling()) return &entry;  // the fastest stands first
-  return nullptr;
-}
-
 enum class RoundsTaken { by_median, with_their_noise };
 
 /// The times of each launch, in ns. With a ceiling, each time is divided by the ceiling's median in
@@ -63,7 +58,7 @@ std::vector<LaunchTime> launches_of(const BoardEntry& entry, const BoardEntry* c
     if (rounds == RoundsTaken::by_median) return;
     std::vector<double> logs;
     for (const double ns : row.ns_per_token)
-      if (std::isfinite(ns) && ns > 0) logs.push_back(std::log(ns / median));
+      if (is_time(ns)) logs.push_back(std::log(ns / median));
     const Interval around = sign_interval(std::move(logs), round_error);
     times.back().low *= around.low;
     times.back().high *= around.high;
@@ -114,6 +109,7 @@ struct Unit {
   double least_spread = 0;
 };
 
+/// The first of this role, which is the fastest ceiling.
 const BoardEntry* entry_with(const Place& place, Role role) {
   for (const BoardEntry& entry : place.contest->entries)
     if (entry.has_speed && entry.row->role == role) return &entry;
@@ -165,7 +161,7 @@ bool measure(const Place& a, const Place& b, const Unit& unit, ComparedCell& cel
 
 ComparedCell compare_cell(const Place& a, const Place& b, double max_regression) {
   ComparedCell cell;
-  const Unit by_ceiling{ceiling_of(*a.contest), ceiling_of(*b.contest)};
+  const Unit by_ceiling{entry_with(a, Role::ceiling), entry_with(b, Role::ceiling)};
   const bool both = by_ceiling.ceiling_a != nullptr && by_ceiling.ceiling_b != nullptr;
   if (!both || !measure(a, b, by_ceiling, cell)) {
     // The ratio holds the machine's drift, and nothing separates drift from a kernel's change.
@@ -256,8 +252,8 @@ void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
   const auto order = [](const ComparedCell& cell) {
     return cell.regression ? 0 : cell.cannot_tell ? 1 : 2;
   };
-  std::stable_sort(out.cells.begin(), out.cells.end(),
-                   [&](const auto& one, const auto& two) { return order(one) < order(two); });
+  std::ranges::stable_sort(
+      out.cells, [&](const auto& one, const auto& two) { return order(one) < order(two); });
 }
 
 std::array<std::string, 5> claim_of(const VerdictRow& row) {
@@ -273,7 +269,7 @@ bool is_passing(const std::string& key) {
                                              "scalar_after_512_bit",
                                              "timer_overhead_ns",
                                              "timer_resolution_ns"};
-  return keys.count(key) > 0;
+  return keys.contains(key);
 }
 
 /// The device on which the run timed kernels; empty if there is none.

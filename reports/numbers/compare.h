@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "reports/numbers/claims.h"
-#include "reports/numbers/launch_interval.h"
 #include "reports/numbers/summary.h"
 #include "reports/record/record.h"
 

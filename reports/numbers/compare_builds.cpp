@@ -105,8 +105,8 @@ Results verdicts_of(const Results& run, std::string_view prefix) {
 BuildComparison compare_builds(const Results& run, const std::string& name, double max_regression) {
   if (!run.complete) throw BadFile(name + " was cut off before its end: finish it first");
   for (const std::string_view prefix : {base_prefix, head_prefix})
-    if (std::none_of(run.timings.begin(), run.timings.end(),
-                     [&](const TimingRow& row) { return row.kernel.starts_with(prefix); }))
+    if (std::ranges::none_of(run.timings,
+                             [&](const TimingRow& row) { return row.kernel.starts_with(prefix); }))
       throw BadFile(
           fmt::format("{} has timed no kernel of --plugin {}=FILE: one run compares two "
                       "builds, else name two runs",
@@ -130,8 +130,8 @@ BuildComparison compare_builds(const Results& run, const std::string& name, doub
         out.any_compared |= cell.ratio.rounds > 0;
       }
     }
-  std::stable_sort(out.cells.begin(), out.cells.end(),
-                   [](const auto& a, const auto& b) { return a.answer < b.answer; });
+  std::ranges::stable_sort(out.cells,
+                           [](const auto& a, const auto& b) { return a.answer < b.answer; });
   return out;
 }
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "reports/numbers/compare.h"
-#include "reports/numbers/launch_interval.h"
+#include "reports/numbers/ratio_interval.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {

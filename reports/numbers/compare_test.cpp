@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "reports/numbers/launch_interval.h"
+#include "reports/numbers/ratio_interval.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/compare_markdown.h"
 #include "reports/testing/sample_results.h"

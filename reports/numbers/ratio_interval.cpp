@@ -106,11 +106,30 @@ Interval interval_of_launches(const std::vector<double>& medians, double error) 
   return out;
 }
 
+/// P(U <= u) for each u, where m values and n others differ by chance alone. U is the number of
+/// pairs (value, other) that stand in order: the distribution of Mann and Whitney, by its
+/// recursion.
+std::vector<double> u_cdf(std::size_t m, std::size_t n) {
+  // ways[j][u]: arrangements of i values and j others with u pairs in order; i grows from 0 to m.
+  std::vector<std::vector<double>> ways(n + 1, std::vector<double>(m * n + 1, 0));
+  for (auto& row : ways) row[0] = 1;
+  for (std::size_t i = 1; i <= m; ++i)
+    for (std::size_t j = 1; j <= n; ++j)
+      // The last is either a value, behind all j others, or one of the others.
+      for (std::size_t u = m * n + 1; u-- > 0;)
+        ways[j][u] = (u >= j ? ways[j][u - j] : 0) + ways[j - 1][u];
+  std::vector<double> cdf = ways[n];
+  for (std::size_t u = 1; u < cdf.size(); ++u) cdf[u] += cdf[u - 1];
+  const double all = cdf.back();
+  for (double& p : cdf) p /= all;
+  return cdf;
+}
+
 }  // namespace
 
 double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
@@ -128,7 +147,7 @@ Interval sign_interval(std::vector<double> logs, double error) {
   Interval out;
   out.rounds = std::ssize(logs);
   if (logs.empty()) return out;
-  std::sort(logs.begin(), logs.end());
+  std::ranges::sort(logs);
   out.ratio = std::exp(median_of(logs));
   if (out.rounds < least_values(error)) {
     out.high = infinity;
@@ -194,19 +213,10 @@ Interval pooled_interval(const LaunchLogs& launches, double error) {
 
 double share_of_look(std::int64_t launches) {
   constexpr double first = 0.2, second = 0.3;
-  switch (launches) {
-    case 6:
-      return first;
-    case 7:  // its time ended after the first look
-      return 1 - first;
-    case 8:
-      return second;
-    case 9:
-    case 10:
-      return 1 - first - second;
-    default:  // it looked once
-      return 1;
-  }
+  if (launches == first_look) return first;
+  if (launches == first_look + 1) return 1 - first;  // its time ended after the first look
+  if (launches == 8) return second;
+  return launches == 9 || launches == most_launches ? 1 - first - second : 1;  // it looked once
 }
 
 Interval ratio_interval(const LaunchLogs& launches, double error) {
@@ -231,6 +241,36 @@ Interval ratio_interval(const LaunchLogs& launches, double error) {
     out.low = std::min(out.low, std::exp(median));
     out.high = std::max(out.high, std::exp(median));
   }
+  return out;
+}
+
+// Derived in METHODOLOGY.md, "Two runs".
+Interval launch_interval(const std::vector<LaunchTime>& a, const std::vector<LaunchTime>& b,
+                         double spread) {
+  Interval out;
+  if (a.empty() || b.empty()) return out;
+  const bool few = static_cast<std::int64_t>(std::min(a.size(), b.size())) < launches_to_trust;
+  std::vector<double> medians_a, medians_b, low, high;
+  for (const LaunchTime& one : a) medians_a.push_back(one.median);
+  for (const LaunchTime& two : b) medians_b.push_back(two.median);
+  for (const LaunchTime& one : a)
+    for (const LaunchTime& two : b) {
+      low.push_back(few ? two.low / one.high : two.median / one.median);
+      high.push_back(few ? two.high / one.low : two.median / one.median);
+    }
+  std::ranges::sort(low);
+  std::ranges::sort(high);
+  // The k-th quotient from either end, where k is the largest that the error allows.
+  const std::vector<double> cdf = u_cdf(a.size(), b.size());
+  std::size_t k = 1;
+  while (!few && k < (low.size() + 1) / 2 && 2 * cdf[k] <= launch_error * (1 + 1e-12)) ++k;
+  if (few) spread = std::max(spread, assumed_spread);
+  out.ratio = median_of(medians_b) / median_of(medians_a);
+  out.low = std::min(low[k - 1], out.ratio / (1 + spread));
+  out.high = std::max(high[high.size() - k], out.ratio * (1 + spread));
+  out.rounds = static_cast<std::int64_t>(a.size() + b.size());
+  out.coverage = 1 - 2 * cdf[k - 1];
+  if (few) out.coverage = std::max(out.coverage, 0.9);  // assumed_spread is a 90th percentile
   return out;
 }
 

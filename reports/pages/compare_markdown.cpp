@@ -29,22 +29,17 @@ std::string answer_of(const ComparedCell& cell) {
 std::string cell_line(const ComparedCell& cell) {
   std::string ratio, times, spread;
   if (cell.ratio.rounds > 0) {
-    const bool bounded = std::isfinite(cell.ratio.high);
-    const std::string range =
-        bounded ? fmt::format("{} – {}", ratio_text(cell.ratio.low), ratio_text(cell.ratio.high))
-                : "too few rounds";
-    ratio = fmt::format("{} [{}]", ratio_text(cell.ratio.ratio), range);
+    ratio = fmt::format("{} [{}]", ratio_text(cell.ratio.ratio), range_text(cell.ratio));
     times = fmt::format("{} → {}", number_text(cell.ns_a), number_text(cell.ns_b));
     spread = percent_text(100 * cell.spread);
   }
   const std::string launches =
       cell.launches_a > 0 ? fmt::format("{} + {}", cell.launches_a, cell.launches_b) : "";
-  const std::string threads =
-      cell.threads > 1 ? fmt::format(", {} threads", cell.threads) : std::string();
   return fmt::format("| {} {} | {} | {} | {}{} | {} | {} | {} | {} | {} | {} |\n", symbol_of(cell),
                      cell.outcome, answer_of(cell), markdown_code(cell.kernel),
-                     markdown_code(cell.workload), threads, markdown_code(cell.board), ratio,
-                     spread, times, launches, markdown_code(cell.note));
+                     markdown_code(cell.workload), threads_text(cell.threads),
+                     markdown_code(cell.board), ratio, spread, times, launches,
+                     markdown_code(cell.note));
 }
 
 /// In percent, to tenths, rounded down or up.
@@ -56,25 +51,18 @@ double percent_above(double ratio) {
 }
 
 std::string answer_of(const BuildCell& cell) {
-  switch (cell.answer) {
-    case BuildAnswer::regressed:
-      return cell.ratio.rounds == 0
-                 ? "regressed"
-                 : fmt::format("regressed by at least {:.1f} %", percent_below(cell.ratio.low));
-    case BuildAnswer::no_worse:
-      return fmt::format("no worse than {:.1f} %", percent_above(cell.ratio.high));
-    case BuildAnswer::cannot_tell:
-      return "cannot tell";
-    case BuildAnswer::not_compared:
-      return "not compared";
-  }
-  __builtin_unreachable();
+  if (cell.answer == BuildAnswer::no_worse)
+    return fmt::format("no worse than {:.1f} %", percent_above(cell.ratio.high));
+  if (cell.answer != BuildAnswer::regressed)
+    return cell.answer == BuildAnswer::cannot_tell ? "cannot tell" : "not compared";
+  if (cell.ratio.rounds == 0) return "regressed";
+  return fmt::format("regressed by at least {:.1f} %", percent_below(cell.ratio.low));
 }
 
 std::string build_line(const BuildCell& cell) {
-  std::string out = fmt::format("- {}: {} on {}, {}", answer_of(cell), markdown_code(cell.kernel),
-                                markdown_code(cell.workload), markdown_code(cell.board));
-  if (cell.threads > 1) out += fmt::format(", {} threads", cell.threads);
+  std::string out = fmt::format("- {}: {} on {}, {}{}", answer_of(cell), markdown_code(cell.kernel),
+                                markdown_code(cell.workload), markdown_code(cell.board),
+                                threads_text(cell.threads));
   const bool is_ours = cell.ratio.rounds > 0;  // else it may quote a kernel
   if (!cell.why.empty()) out += "; " + (is_ours ? cell.why : markdown_code(cell.why));
   if (is_ours && std::isfinite(cell.ratio.high))
@@ -117,8 +105,8 @@ std::string headline(const Comparison& comparison) {
 }
 
 std::string how_to_read(const Comparison& comparison) {
-  const bool by_ceiling = std::any_of(comparison.cells.begin(), comparison.cells.end(),
-                                      [](const ComparedCell& cell) { return cell.by_ceiling; });
+  const bool by_ceiling = std::ranges::any_of(
+      comparison.cells, [](const ComparedCell& cell) { return cell.by_ceiling; });
   return fmt::format(
       "The ratio is the time of the second run divided by that of the first; below 1 is faster{}. "
       "Its range is that of all launches of one run over all launches of the other. The range "

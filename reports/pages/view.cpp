@@ -66,31 +66,27 @@ View facts(const Results& results, const Summary& summary) {
   const auto add = [&out](const char* name, const std::string& value) {
     if (!value.empty()) out << named(name, value);
   };
+  const auto add_marked = [&out](View item, const std::string& word, Mark mark) {
+    item.set("word", word);
+    item.set("word_class", mark.css_class);
+    item.set("word_symbol", mark.symbol);
+    out << std::move(item);
+  };
   const auto& environment = results.run.environment;
   for (const auto& [key, label] :
        {std::pair("machine", "machine"), std::pair("cpu_model", "cpu_model"),
         std::pair("transparent_huge_pages", "huge pages")})
     if (const auto found = environment.find(key); found != environment.end())
       add(label, found->second);
-  if (const SpeedsText speeds = speeds_text(summary); !speeds.rest.empty()) {
-    View item = named("speeds", speeds.rest);
-    item.set("word", speeds.word);
-    item.set("word_class", speeds.mark.css_class);
-    item.set("word_symbol", speeds.mark.symbol);
-    out << std::move(item);
-  }
+  if (const SpeedsText speeds = speeds_text(summary); !speeds.rest.empty())
+    add_marked(named("speeds", speeds.rest), speeds.word, speeds.mark);
   for (const DeviceSummary& device : summary.devices) {
     add("device",
         fmt::format("{}; {} on it", device.name,
                     device.verdicts == 0   ? "no verdict rests"
                     : device.verdicts == 1 ? "1 verdict rests"
                                            : count_text(device.verdicts) + " verdicts rest"));
-    if (device.slowed.empty()) continue;
-    View item = named("clocks", device.slowed);
-    item.set("word", "slowed");
-    item.set("word_class", "slow");
-    item.set("word_symbol", "▼");
-    out << std::move(item);
+    if (!device.slowed.empty()) add_marked(named("clocks", device.slowed), "slowed", {"slow", "▼"});
   }
   add("command", results.run.command);
   add("profile", results.run.profile);
@@ -153,8 +149,7 @@ std::string notes_on_verified(const Summary& summary) {
 }
 
 View kernels(const Summary& summary) {
-  View out{View::type::list};
-  for (const KernelSummary& kernel : summary.kernels) {
+  return views_of(summary.kernels, [](const KernelSummary& kernel) {
     View item;
     const Mark mark = mark_of(kernel.standing);
     item.set("kernel_class", mark.css_class);
@@ -172,14 +167,12 @@ View kernels(const Summary& summary) {
     item.set("kernel_margin", has_margin ? margin_text(kernel.worst_margin) : "");
     item.set("kernel_closest", kernel.worst_property);
     item.set("kernel_reason", kernel.reason);
-    out << std::move(item);
-  }
-  return out;
+    return item;
+  });
 }
 
 View properties(const Summary& summary) {
-  View out{View::type::list};
-  for (const PropertySummary& property : summary.properties) {
+  return views_of(summary.properties, [](const PropertySummary& property) {
     View item;
     item.set("property", property.name);
     item.set("claim", property.claim);
@@ -187,23 +180,20 @@ View properties(const Summary& summary) {
     item.set("property_judged", count_text(property.passed + property.failed));
     item.set("property_compared", count_text(property.compared));
     item.set("property_margin", property.passed > 0 ? margin_text(property.worst_margin) : "");
-    out << std::move(item);
-  }
-  return out;
+    return item;
+  });
 }
 
 View not_run(const Summary& summary) {
-  View out{View::type::list};
-  for (const NotRun& each : summary.not_run) {
+  return views_of(summary.not_run, [](const NotRun& each) {
     View item;
     item.set("not_run_kernel", each.kernel);
     item.set("not_run_judged_on", each.judged_on);
     item.set("not_run_verdict", word(each.verdict));
     item.set("not_run_reason", each.reason);
     item.set("not_run_count", count_text(each.count));
-    out << std::move(item);
-  }
-  return out;
+    return item;
+  });
 }
 
 // The angle sources of a workload stand together, and the many sizes of a working set last.
@@ -214,15 +204,13 @@ View answers(const Summary& summary) {
     return std::tuple(of.phase == word(WorkloadPhase::working_set), of.phase, of.tokens,
                       of.workload);
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
-  View out{View::type::list};
-  for (const KernelAnswer& answer : order) {
+  std::ranges::stable_sort(order,
+                           [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  return views_of(order, [](const KernelAnswer& answer) {
     const TimingRow& of = *answer.contest->of;
     const AnswerWords words = answer_words(answer);
     View item;
-    item.set("answer_workload",
-             of.workload + (of.threads > 1 ? fmt::format(", {} threads", of.threads) : ""));
+    item.set("answer_workload", of.workload + threads_text(of.threads));
     item.set("answer_angles", answer.angles);
     item.set("answer_board", BoardName(of.board).without_angles());
     item.set("answer_kernel", words.kernel);
@@ -232,15 +220,8 @@ View answers(const Summary& summary) {
     item.set("answer_error", words.error);
     item.set("answer_beside", words.beside);
     item.set("answer_class", answer.winner != nullptr && answer.alike.empty() ? "good" : "none");
-    out << std::move(item);
-  }
-  return out;
-}
-
-View environment(const Results& results) {
-  View out{View::type::list};
-  for (const auto& item : results.run.environment) out << named(item.first, item.second);
-  return out;
+    return item;
+  });
 }
 
 }  // namespace
@@ -264,10 +245,8 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("tone", mark.css_class);
   view.set("tone_symbol", mark.symbol);
   view.set("headline", summary.headline);
-  View sentences{View::type::list};
-  for (const std::string& sentence : answer_sentences(summary.answers))
-    sentences << View(clean_line(sentence));
-  view.set("sentences", std::move(sentences));
+  view.set("sentences", views_of(answer_sentences(summary.answers),
+                                 [](const auto& sentence) { return View(clean_line(sentence)); }));
   view.set("answers", answers(summary));
   view.set("version", results.run.version);
   view.set("command", results.run.command);
@@ -287,7 +266,9 @@ View make_view(const Results& results, const Summary& summary) {
     view.set("start", first.kernel + ": " + (first.cause.empty() ? first.reason : first.cause));
   }
   view.set("not_run", not_run(summary));
-  view.set("environment", environment(results));
+  view.set("environment", views_of(results.run.environment, [](const auto& fact) {
+             return named(fact.first, fact.second);
+           }));
   view.set("planned", count_text(summary.planned));
   view.set("executed", count_text(summary.executed));
   view.set("compared_cases", count_text(summary.compared_cases));

@@ -36,6 +36,14 @@ class View : public kainjow::mustache::data {
   void set_text(const std::string& name, std::string_view text);
 };
 
+/// The list of what `make` makes of each element.
+template <class Elements, class Make>
+View views_of(const Elements& elements, const Make& make) {
+  View out{View::type::list};
+  for (const auto& element : elements) out << make(element);
+  return out;
+}
+
 /// One element of a list, with `name` and `value`.
 View named(std::string_view name, const std::string& value);
 

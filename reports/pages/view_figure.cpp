@@ -11,35 +11,29 @@ namespace ropewalk::report {
 namespace {
 
 View list_of(const std::vector<std::string>& texts, const char* name) {
-  View out{View::type::list};
-  for (const std::string& text : texts) {
+  return views_of(texts, [&](const std::string& text) {
     View item;
     item.set(name, text);
-    out << std::move(item);
-  }
-  return out;
+    return item;
+  });
 }
 
-View legend_view(const std::vector<LegendItem>& legend) {
-  View out{View::type::list};
-  for (const LegendItem& each : legend) {
-    View item;
-    item.set("series_class", each.css_class);
-    item.set("series_mark", each.symbol);
-    item.set("series", each.name);
-    item.set("series_note", each.note);
-    out << std::move(item);
-  }
-  return out;
+View legend_view(const LegendItem& each) {
+  View item;
+  item.set("series_class", each.css_class);
+  item.set("series_mark", each.symbol);
+  item.set("series", each.name);
+  item.set("series_note", each.note);
+  return item;
 }
 
 /// Whether the whole column holds only letters and numbers that Markdown cannot take for anything
 /// else.
 bool is_plain(const std::vector<std::vector<std::string>>& lines, std::size_t column) {
-  return std::all_of(lines.begin(), lines.end(), [&](const auto& line) {
+  return std::ranges::all_of(lines, [&](const auto& line) {
     return column >= line.size() ||
            (line[column].find("www.") == std::string::npos &&
-            std::all_of(line[column].begin(), line[column].end(), [](char c) {
+            std::ranges::all_of(line[column], [](char c) {
               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                      std::string_view(" .,+-%").find(c) != std::string_view::npos;
             }));
@@ -54,7 +48,7 @@ void set_cell(View& view, const std::string& name, const std::string& text, bool
 }
 
 View table_view(const Figure& figure) {
-  View item, lines{View::type::list};
+  View item;
   item.set("chart_title", figure.picture.title);
   item.set("chart_name", figure.name);
   item.set("chart_how_to_read", figure.how_to_read);
@@ -64,18 +58,17 @@ View table_view(const Figure& figure) {
   std::vector<bool> plain;
   for (std::size_t column = 0; column < columns.size(); ++column)
     plain.push_back(is_plain(figure.table.lines, column));
-  for (const auto& values : figure.table.lines) {
-    View line, cells{View::type::list};
-    set_cell(line, "chart_x", values.front(), plain.front());
-    for (std::size_t column = 1; column < values.size(); ++column) {
-      View cell;
-      set_cell(cell, "chart_value", values[column], plain.at(column));
-      cells << std::move(cell);
-    }
-    line.set("chart_values", std::move(cells));
-    lines << std::move(line);
-  }
-  item.set("chart_lines", std::move(lines));
+  item.set("chart_lines", views_of(figure.table.lines, [&](const auto& values) {
+             View line, cells{View::type::list};
+             set_cell(line, "chart_x", values.front(), plain.front());
+             for (std::size_t column = 1; column < values.size(); ++column) {
+               View cell;
+               set_cell(cell, "chart_value", values[column], plain.at(column));
+               cells << std::move(cell);
+             }
+             line.set("chart_values", std::move(cells));
+             return line;
+           }));
   item.set("absent", list_of(figure.absent, "absent_name"));
   return item;
 }
@@ -83,16 +76,13 @@ View table_view(const Figure& figure) {
 }  // namespace
 
 View figure_tables(const std::vector<Figure>& figures) {
-  View out{View::type::list};
-  for (const Figure& figure : figures) out << table_view(figure);
-  return out;
+  return views_of(figures, table_view);
 }
 
 View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
                      const std::string& gnuplot) {
-  View out{View::type::list};
   int number = 0;
-  for (const Figure& figure : figures) {
+  return views_of(figures, [&](const Figure& figure) {
     ChartRequest request = figure.picture;
     request.id = fmt::format("{}{}", id, number++);
     const auto draw = [&](ChartSize size) {
@@ -106,10 +96,9 @@ View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
     item.set("chart_svg", View(wide.svg + "\n" + narrow.svg));
     item.set("chart_drawn", error.empty());
     item.set("chart_error", error);
-    item.set("legend", legend_view(figure.legend));
-    out << std::move(item);
-  }
-  return out;
+    item.set("legend", views_of(figure.legend, legend_view));
+    return item;
+  });
 }
 
 }  // namespace ropewalk::report

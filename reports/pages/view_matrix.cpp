@@ -38,14 +38,11 @@ std::string cell_text(const VerdictRow& row) {
   return number ? margin_text(row.margin) : std::string(word(verdict));
 }
 
-/// How deep the green of a margin is. A margin that is not a number gets the deepest.
-const char* shade_of(double margin) {
-  return margin < 0.5 ? "far" : margin < 0.9 ? "mid" : "near";
-}
-
-/// The same as a shape: the more of the bound is used, the fuller.
-const char* shape_of(double margin) {
-  return margin < 0.5 ? "○" : margin < 0.9 ? "◐" : "●";
+/// How deep the green of a margin is, and the same as a shape: the more of the bound is used, the
+/// fuller. A margin that is not a number gets the deepest.
+Mark shade_of(double margin) {
+  if (margin < 0.5) return {"good far", "○"};
+  return margin < 0.9 ? Mark{"good mid", "◐"} : Mark{"good near", "●"};
 }
 
 View cell_view(const VerdictRow* row, const FailureIds& ids) {
@@ -53,11 +50,11 @@ View cell_view(const VerdictRow* row, const FailureIds& ids) {
   item.set("has_cell", row != nullptr);
   if (row == nullptr) return item;
   const auto verdict = verdict_of(*row);
-  const Mark mark = mark_of(verdict);
   const bool holds = !is_failure(verdict) && !is_not_run(verdict);
-  item.set("cell_class", holds ? fmt::format("good {}", shade_of(row->margin)) : mark.css_class);
-  item.set("cell_symbol", mark.symbol);
-  item.set("cell_mark", holds ? shape_of(row->margin) : mark.symbol);
+  const Mark shade = holds ? shade_of(row->margin) : mark_of(verdict);
+  item.set("cell_class", shade.css_class);
+  item.set("cell_symbol", mark_of(verdict).symbol);
+  item.set("cell_mark", shade.symbol);
   item.set("cell_text", cell_text(*row));
   item.set("cell_short", holds ? short_margin(row->margin) : cell_text(*row));
   item.set("cell_title", fmt::format("{} {} / {}: {} {}{}{}{}{}", row->property, row->pairing,
@@ -73,9 +70,12 @@ View cell_view(const VerdictRow* row, const FailureIds& ids) {
 }
 
 View cell_views(const std::vector<const VerdictRow*>& cells, const FailureIds& ids) {
-  View out{View::type::list};
-  for (const VerdictRow* cell : cells) out << cell_view(cell, ids);
-  return out;
+  return views_of(cells, [&](const VerdictRow* cell) { return cell_view(cell, ids); });
+}
+
+/// The cell alone, or nothing for NULL.
+View list_with(const VerdictRow* cell, const FailureIds& ids) {
+  return cell_views(std::vector(std::size_t{cell != nullptr}, cell), ids);
 }
 
 View line_view(const MatrixRow& row, const FailureIds& ids) {
@@ -85,9 +85,7 @@ View line_view(const MatrixRow& row, const FailureIds& ids) {
   line.set("line_contract", row.of->angle_contract);
   line.set("line_kernel", row.of->kernel);
   line.set("line_judged_on", words_beside(*row.of));
-  View whole{View::type::list};
-  if (row.whole != nullptr) whole << cell_view(row.whole, ids);
-  line.set("whole", std::move(whole));
+  line.set("whole", list_with(row.whole, ids));
   line.set("cells", cell_views(row.cells, ids));
   return line;
 }
@@ -132,9 +130,7 @@ View group_view(const MatrixRow* begin, const MatrixRow* end, const FailureIds& 
     if (row->whole != nullptr && (worst == nullptr || is_worse(*row->whole, *worst)))
       worst = row->whole;
   }
-  View whole{View::type::list};
-  if (worst != nullptr) whole << cell_view(worst, ids);
-  group.set("group_whole", std::move(whole));
+  group.set("group_whole", list_with(worst, ids));
   group.set("lines", std::move(lines));
   return group;
 }
@@ -215,17 +211,15 @@ View coverage_view(const Results& results) {
     std::string& list = cells[{kernel, row.coverage, row.not_offered}];
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", row.pairing, row.dtype);
   }
-  View out{View::type::list};
-  for (const auto& [key, list] : cells) {
-    const auto& [kernel, coverage, not_offered] = key;
+  return views_of(cells, [](const auto& cell) {
+    const auto& [kernel, coverage, not_offered] = cell.first;
     View item;
     item.set("met_kernel", kernel);
-    item.set("met_cells", list);
+    item.set("met_cells", cell.second);
     item.set("met_words", coverage);
     item.set("met_not_offered", not_offered);
-    out << std::move(item);
-  }
-  return out;
+    return item;
+  });
 }
 
 View failures_view(const Summary& summary) {

@@ -20,11 +20,6 @@ Mark mark_of_outcome(Outcome outcome) {
   return {"none", "?"};
 }
 
-std::string interval_text(const Interval& interval) {
-  if (!std::isfinite(interval.high)) return "no interval";
-  return fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high));
-}
-
 /// The floor is infinite, i.e. unknown, without a null twin.
 std::string floor_text(double floor) {
   return std::isfinite(floor) ? percent_text(100 * floor) : "not known";
@@ -38,7 +33,7 @@ void set_claim(const BoardEntry& entry, const Contest& contest, View& item) {
   item.set("claim_class", mark.css_class);
   item.set("claim_symbol", mark.symbol);
   item.set("claim_ratio", ratio_text(entry.claim->interval.ratio));
-  item.set("claim_interval", interval_text(entry.claim->interval));
+  item.set("claim_interval", range_text(entry.claim->interval, "no interval"));
   item.set("is_of_launches", entry.claim->interval.is_of_launches);
   item.set("claim_needs",
            entry.outcome == Outcome::unresolved ? why_open(*entry.claim, *contest.group) : "");
@@ -108,10 +103,6 @@ std::string sets_text(const TimingRow& row) {
   return fmt::format(", {} sets of buffers (cold)", count_text(row.sets));
 }
 
-std::string threads_text(const TimingRow& row) {
-  return row.threads > 1 ? fmt::format(", {} threads", row.threads) : "";
-}
-
 /// For example "median of 5 launches of 40 rounds".
 std::string samples_text(const Contest& contest) {
   std::size_t launches = 0, rounds = 0;
@@ -131,24 +122,23 @@ View contest_view(const Contest& contest, const std::string& board) {
   const TimingRow& row = *contest.of;
   View item;
   item.set("board_name", board);
-  item.set("workload", row.workload + threads_text(row));
+  item.set("workload", row.workload + threads_text(row.threads));
   item.set("workload_source", row.source);
   item.set("workload_size", fmt::format("{} token{}, {} moved in a call, working set {}",
                                         count_text(row.tokens), row.tokens == 1 ? "" : "s",
                                         bytes_text(row.bytes), bytes_text(row.working_set_bytes)) +
                                 sets_text(row));
-  View entries{View::type::list};
   const auto is_ranking = [](const BoardEntry& entry) {
     return entry.has_speed && !entry.row->is_reference();
   };
   const auto all = std::ranges::count_if(contest.entries, is_ranking);
   const auto shown = all > shown_first + 1 ? shown_first : all;
   std::int64_t place = 0;
-  for (const BoardEntry& entry : contest.entries) {
-    View line = entry_view(entry, contest);
-    line.set("is_folded", is_ranking(entry) && ++place > shown);
-    entries << std::move(line);
-  }
+  item.set("entries", views_of(contest.entries, [&](const BoardEntry& entry) {
+             View line = entry_view(entry, contest);
+             line.set("is_folded", is_ranking(entry) && ++place > shown);
+             return line;
+           }));
   item.set("folded", all > shown ? std::to_string(all - shown) : "");
   item.set("samples", samples_text(contest));
   if (contest.group != nullptr) {
@@ -157,37 +147,29 @@ View contest_view(const Contest& contest, const std::string& board) {
     const std::int64_t block = contest.group->block;
     item.set("block", block == 1 ? "of 1 round" : fmt::format("of {} rounds", count_text(block)));
   }
-  item.set("entries", std::move(entries));
   return item;
 }
 
 View boards(const Summary& summary) {
-  View out{View::type::list};
   int number = 0;
-  for (const Board& board : summary.boards) {
+  return views_of(summary.boards, [&](const Board& board) {
     View item;
     item.set("board_id", fmt::format("board-{}", ++number));
     item.set("board", board.name);
     item.set("board_device", board.contests.front().of->device);
-    View contests{View::type::list};
-    for (const Contest& contest : board.contests) contests << contest_view(contest, board.name);
-    item.set("contests", std::move(contests));
-    out << std::move(item);
-  }
-  return out;
-}
-
-bool anything_compared(const Summary& summary) {
-  const auto& groups = summary.claims.groups;
-  return std::any_of(groups.begin(), groups.end(),
-                     [](const ClaimGroup& group) { return !group.baseline.empty(); });
+    item.set("contests", views_of(board.contests, [&](const Contest& contest) {
+               return contest_view(contest, board.name);
+             }));
+    return item;
+  });
 }
 
 }  // namespace
 
 SpeedsText speeds_text(const Summary& summary) {
   if (summary.timings.empty()) return {};
-  if (!anything_compared(summary))
+  const auto is_compared = [](const ClaimGroup& group) { return !group.baseline.empty(); };
+  if (std::ranges::none_of(summary.claims.groups, is_compared))
     return {{"none", ""}, "", "measured without paired rounds, so no claim is made"};
   const Claims& claims = summary.claims;
   if (!claims.valid)
@@ -199,9 +181,8 @@ SpeedsText speeds_text(const Summary& summary) {
         if (entry.is_compared() && !entry.row->is_twin()) ++outcomes[entry.outcome];
   std::int64_t groups = 0, noisy = 0;
   for (const ClaimGroup& group : claims.groups) {
-    if (group.baseline.empty()) continue;
-    ++groups;
-    if (!(group.noise_floor <= useful_floor)) ++noisy;
+    groups += is_compared(group) ? 1 : 0;
+    noisy += is_compared(group) && !(group.noise_floor <= useful_floor) ? 1 : 0;
   }
   SpeedsText out{{"good", "✓"}, "valid", "noise floor " + floor_text(claims.noise_floor)};
   if (noisy > 0) {

@@ -13,7 +13,7 @@ inline constexpr std::array baseline_plugins = {"ropewalk_baselines_gcc.so",
 
 /// Whether the plugin of this path holds compiler baselines.
 inline bool has_baselines(const std::filesystem::path& plugin) {
-  return std::count(baseline_plugins.begin(), baseline_plugins.end(), plugin.filename()) > 0;
+  return std::ranges::count(baseline_plugins, plugin.filename()) > 0;
 }
 
 /// As pages show a plugin: one that may have been found by its file name alone, since its folder is

@@ -6,11 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <string_view>
-#include <type_traits>
 
 #include "reports/record/field_limits.h"
 #include "reports/record/fields.h"
@@ -200,8 +197,7 @@ class ResultsReader {
       throw FieldError{"a row of ropewalk list --json, which is not a run"};
     const std::array known = {VerdictRow::kind, TimingRow::kind, CurveRow::kind,
                               CertificateRow::kind, EndRow::kind};
-    if (std::find(known.begin(), known.end(), kind) == known.end())
-      throw FieldError{"unknown kind of row"};
+    if (std::ranges::find(known, kind) == known.end()) throw FieldError{"unknown kind of row"};
     if (!found_run_) throw FieldError{"a row stands before the run row"};
     if (results.complete) throw FieldError{"a row follows the end row of its run"};
     add(kind, object, results.verdicts);

@@ -1,9 +1,5 @@
 // Questions about rows that need no JSON.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "base/fingerprint.h"
 #include "reports/record/record.h"

@@ -121,7 +121,7 @@ TimingRow timing_of(const Size& size, const std::string& board, const std::strin
   row.ns_per_token = sample_rounds(ns, launch, salt);
   row.iterations.assign(row.ns_per_token.size(), 1000);
   std::vector<double> sorted = row.ns_per_token;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   row.ns_per_token_median = sorted[sorted.size() / 2];
   row.gb_per_s_median = 40960 / row.ns_per_token_median;
   row.involuntary_switches = static_cast<std::int64_t>(salt % 3);

@@ -46,8 +46,7 @@ std::string claim_text(const Claim& claim, const ClaimGroup& group) {
 std::string claims_as_text(const Claims& claims) {
   std::string text;
   for (const ClaimGroup& group : claims.groups) {
-    text += fmt::format("{}  ({}", group.workload, group.board);
-    if (group.threads > 1) text += fmt::format(", {} threads", group.threads);
+    text += fmt::format("{}  ({}{}", group.workload, group.board, threads_text(group.threads));
     if (!group.baseline.empty())
       text += fmt::format("; to {}, noise floor {}, epochs of {:.0f} us, blocks of {} round{}",
                           group.baseline, floor_text(group.noise_floor), group.epoch_us,
@@ -57,7 +56,7 @@ std::string claims_as_text(const Claims& claims) {
     text += ")\n";
     std::vector<const Claim*> ordered;
     for (const Claim& claim : group.claims) ordered.push_back(&claim);
-    std::stable_sort(ordered.begin(), ordered.end(), [](const Claim* a, const Claim* b) {
+    std::ranges::stable_sort(ordered, [](const Claim* a, const Claim* b) {
       return std::pair(!a->has_speed, a->ns_per_token) < std::pair(!b->has_speed, b->ns_per_token);
     });
     for (const Claim* claim : ordered) text += claim_text(*claim, group);

@@ -1,11 +1,8 @@
 #include "tools/command/option_groups.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "base/random.h"
@@ -76,7 +73,7 @@ void use_spaced_help(CLI::App& app) {
 }
 
 void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help) {
-  verb.add_option("--cpu-features", cpu_features, help)->type_name("LIST");
+  add_value(verb, "--cpu-features", cpu_features, "LIST", help);
 }
 
 // Workers inherit the environment, so no other code passes the choice on.
@@ -126,12 +123,11 @@ void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
 }
 
 void add_targets(CLI::App& verb, KernelChoice& choice, const char* more) {
-  verb.add_option("target", choice.targets,
-                  std::string("what is judged: a file (./k.so, my_rope.py), a kernel in it "
-                              "(my_rope.py::my_rope) or a kernel of the tree (avx512), in the "
-                              "profile smoke unless --profile is given") +
-                      more)
-      ->type_name("TARGET")
+  add_value(verb, "target", choice.targets, "TARGET",
+            std::string("what is judged: a file (./k.so, my_rope.py), a kernel in it "
+                        "(my_rope.py::my_rope) or a kernel of the tree (avx512), in the "
+                        "profile smoke unless --profile is given") +
+                more)
       ->check(PrefixCheck(), "");
 }
 
@@ -161,14 +157,10 @@ void add_judging_options(CLI::App& verb, JudgingOptions& options) {
   begin_group(verb, "Judging");
   add_list(verb, "--property", options.properties, "GLOB",
            "only properties with a name that matches this glob (repeatable)");
-  verb.add_option("--cases", options.cases,
-                  "generated cases for each property (default: the profile's number)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
-  verb.add_option("--jobs", options.jobs,
-                  "how many judges work in parallel (default: one a processor, at most 8)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64, "1 to 64"));
+  add_number(verb, "--cases", options.cases, 1, 10'000'000,
+             "generated cases for each property (default: the profile's number)");
+  add_number(verb, "--jobs", options.jobs, 1, 64,
+             "how many judges work in parallel (default: one a processor, at most 8)");
 }
 
 void add_profile_option(CLI::App& verb, Profile& profile) {
@@ -203,36 +195,28 @@ void add_identity_options(CLI::App& verb, RunIdentity& identity) {
 
 void add_answers(CLI::App& verb, bench::ConfigAnswers& answers, CLI::Option* config) {
   const std::string when = config->get_positional() ? "" : "for --config: ";
-  verb.add_option("--pairing", answers.pairing,
-                  when + "which pairs the model rotates, if its model_type is not known")
-      ->type_name("half_split|interleaved")
+  add_value(verb, "--pairing", answers.pairing, "half_split|interleaved",
+            when + "which pairs the model rotates, if its model_type is not known")
       ->check(CLI::IsMember({"half_split", "interleaved"}))
       ->needs(config);
-  verb.add_option("--theta", answers.theta, when + "the base of the frequencies")
-      ->type_name("N")
+  add_value(verb, "--theta", answers.theta, "N", when + "the base of the frequencies")
       ->check(from_to(1, 1e300, "1 to 1e300"))
       ->needs(config);
   const std::pair<const char*, std::optional<std::int64_t>&> sizes[] = {
       {"--heads", answers.heads}, {"--kv-heads", answers.kv_heads}};
   for (const auto& [name, value] : sizes)
-    verb.add_option(
-            name, value,
-            fmt::format("{}how many heads {} has", when, &value == &answers.heads ? "Q" : "K"))
-        ->type_name("N")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1 << 20}, "1 to 1048576"))
+    add_number(verb, name, value, 1, 1 << 20,
+               fmt::format("{}how many heads {} has", when, &value == &answers.heads ? "Q" : "K"))
         ->needs(config);
-  verb.add_option("--context", answers.context,
-                  when +
-                      "the tokens of a sequence, on which the frequencies of some models "
-                      "depend (default: within the original context)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31, "1 to 2147483648"))
+  add_number(verb, "--context", answers.context, 1, std::int64_t{1} << 31,
+             when +
+                 "the tokens of a sequence, on which the frequencies of some models "
+                 "depend (default: within the original context)")
       ->needs(config);
-  verb.add_option("--layer", answers.layer,
-                  when +
-                      "which kind of layer to time, in a model whose layers rotate differently "
-                      "(default: the first kind that ropewalk config shows)")
-      ->type_name("NAME")
+  add_value(verb, "--layer", answers.layer, "NAME",
+            when +
+                "which kind of layer to time, in a model whose layers rotate differently "
+                "(default: the first kind that ropewalk config shows)")
       ->needs(config);
 }
 
@@ -240,18 +224,16 @@ void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_config
   begin_group(verb, "Shapes and models");
   add_list(verb, "--workload", choice.workloads, "GLOB",
            "only workloads with a name that matches this glob (repeatable)");
-  verb.add_option("--workload-file", choice.workload_file, "read workloads from this TOML file")
-      ->type_name("FILE.toml");
+  add_value(verb, "--workload-file", choice.workload_file, "FILE.toml",
+            "read workloads from this TOML file");
   if (of_configs)
     add_answers(verb, choice.answers,
                 add_list(verb, "--config", choice.configs, "config.json",
                          "a model's config.json (Hugging Face): its shape in all phases "
                          "(repeatable); ropewalk config shows what was read"));
-  verb.add_option(
-          "--dtype", choice.dtype,
-          "the data type of every workload (default: its own; of a config.json its dtype or "
-          "torch_dtype)")
-      ->type_name("f32|f64|f16|bf16")
+  add_value(verb, "--dtype", choice.dtype, "f32|f64|f16|bf16",
+            "the data type of every workload (default: its own; of a config.json its dtype or "
+            "torch_dtype)")
       ->check(CLI::IsMember(
           std::vector<std::string>(bench::timed_dtypes.begin(), bench::timed_dtypes.end())));
   add_list(
@@ -261,10 +243,9 @@ void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_config
 
 void add_known_failures_option(CLI::App& verb, std::string& file) {
   begin_group(verb, "Judging");
-  verb.add_option("--known-failures", file,
-                  "a file of lines KERNEL PROPERTY YYYY-MM-DD reason: shown, but not counted until "
-                  "that day")
-      ->type_name("FILE");
+  add_value(verb, "--known-failures", file, "FILE",
+            "a file of lines KERNEL PROPERTY YYYY-MM-DD reason: shown, but not counted until "
+            "that day");
 }
 
 void add_engine_option(CLI::App& verb, bool& google_benchmark) {
@@ -281,54 +262,42 @@ void add_engine_option(CLI::App& verb, bool& google_benchmark) {
 
 void add_timing_options(CLI::App& verb, BenchOptions& options) {
   begin_group(verb, "Timing");
-  verb.add_option(
-          "--operation", options.operation,
-          "what is timed: forward (the default), transpose (the backward pass, on boards of "
-          "its own) or both")
-      ->type_name("forward|transpose|both")
+  add_value(verb, "--operation", options.operation, "forward|transpose|both",
+            "what is timed: forward (the default), transpose (the backward pass, on boards of "
+            "its own) or both")
       ->check(CLI::IsMember({"forward", "transpose", "both"}));
   CLI::Option* budget =
-      verb.add_option(
-              "--budget", options.budget_s,
-              "the time of the bench from start to end, with verification and ceilings "
-              "(default: 30 for --shape, 20 in smoke, 60 in run with smoke, 300 in standard, "
-              "1800 in full, but three "
-              "launches at least). It ends sooner once all claims are settled. In run it "
-              "starts after verify")
-          ->type_name("SECONDS")
+      add_value(verb, "--budget", options.budget_s, "SECONDS",
+                "the time of the bench from start to end, with verification and ceilings "
+                "(default: 30 for --shape, 20 in smoke, 60 in run with smoke, 300 in standard, "
+                "1800 in full, but three "
+                "launches at least). It ends sooner once all claims are settled. In run it "
+                "starts after verify")
           ->check(from_to(1, 1e6, "1 to 1000000"));
   verb.add_option_function<double>(
           "--margin", [&options](double percent) { options.margin = percent / 100; },
           "FASTER and SLOWER mean by more than this, SAME by no more (default 1)")
       ->type_name("PERCENT")
       ->check(from_to(0.01, 50, "0.01 to 50"));
-  verb.add_option("--rounds", options.rounds,
-                  "a fixed effort in place of a budget: the least number of rounds in each launch "
-                  "(default: 24; 12 in smoke, 40 in full)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"))
+  add_number(verb, "--rounds", options.rounds, 6, 800,
+             "a fixed effort in place of a budget: the least number of rounds in each launch "
+             "(default: 24; 12 in smoke, 40 in full)")
       ->excludes(budget);
-  verb.add_option("--launches", options.launches,
-                  "a fixed number of fresh processes in place of a budget (default: 3; 5 in full); "
-                  "fewer than 3 claim nothing")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"))
+  add_number(verb, "--launches", options.launches, 1, 100,
+             "a fixed number of fresh processes in place of a budget (default: 3; 5 in full); "
+             "fewer than 3 claim nothing")
       ->excludes(budget);
-  verb.add_option("--threads", options.threads,
-                  "also time N threads at once, each with its own processor and data")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024, "1 to 1024"));
-  verb.add_option("--baseline", options.baseline,
-                  "the kernel that ratios refer to (default: plain, else a board's first kernel)")
-      ->type_name("KERNEL");
+  add_number(verb, "--threads", options.threads, 1, 1024,
+             "also time N threads at once, each with its own processor and data");
+  add_value(verb, "--baseline", options.baseline, "KERNEL",
+            "the kernel that ratios refer to (default: plain, else a board's first kernel)");
 }
 
 void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
   begin_group(verb, "Every position");
   CLI::Option* exhaustive = verb.add_flag(
       "--exhaustive", o.exhaustive, "judge every position of a range instead of the properties");
-  verb.add_option("--positions", o.positions, "the range (default: 0:2147483647)")
-      ->type_name("A:B")
+  add_value(verb, "--positions", o.positions, "A:B", "the range (default: 0:2147483647)")
       ->needs(exhaustive);
   verb.add_option_function<std::string>(
           "--shard",
@@ -340,11 +309,9 @@ void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
           "Kubernetes job, and writes to DIR/shardi")
       ->type_name("i/n")
       ->needs(exhaustive);
-  verb.add_option("--rotary-dim", o.rotary_dim, "rotated elements of a head (default: 128)")
-      ->type_name("N")
+  add_value(verb, "--rotary-dim", o.rotary_dim, "N", "rotated elements of a head (default: 128)")
       ->needs(exhaustive);
-  verb.add_option("--rope-theta", o.rope_theta, "base of the frequencies (default: 10000)")
-      ->type_name("X")
+  add_value(verb, "--rope-theta", o.rope_theta, "X", "base of the frequencies (default: 10000)")
       ->needs(exhaustive);
 }
 
@@ -359,13 +326,12 @@ void add_quiet_option(CLI::App& verb, bool& quiet, const char* help) {
 }
 
 void add_export_option(CLI::App& verb, std::string& file) {
-  verb.add_option("--export", file,
-                  "also write which kernel to use to this file, as a table for a pull request")
-      ->type_name("FILE.md");
+  add_value(verb, "--export", file, "FILE.md",
+            "also write which kernel to use to this file, as a table for a pull request");
 }
 
 void add_out_option(CLI::App& verb, std::string& out, const char* help) {
-  verb.add_option("--out", out, help)->type_name("DIR");
+  add_value(verb, "--out", out, "DIR", help);
 }
 
 void define(CLI::App& verb, IdentifyOptions& o) {
@@ -386,24 +352,22 @@ void define(CLI::App& verb, VectorsOptions& o) {
 }
 
 void define(CLI::App& verb, DiffOptions& o) {
-  verb.add_option("targets", o.targets,
-                  "two of: a kernel of the tree, ./k.so::NAME, f.py::NAME, LIBRARY::NAME, a file "
-                  "of tensors (docs/diff.md)")
+  add_value(verb, "targets", o.targets, "A B",
+            "two of: a kernel of the tree, ./k.so::NAME, f.py::NAME, LIBRARY::NAME, a file "
+            "of tensors (docs/diff.md)")
       ->required()
-      ->expected(2)
-      ->type_name("A B");
+      ->expected(2);
   add_python_option(verb);
   add_tolerate_option(verb, o.tolerated);
   add_cpu_features_option(verb, o.cpu_features, "act like an older machine");
   add_workload_options(verb, o);
-  verb.add_option("--max-ulp", o.max_ulp, "exit with 0 if no element is further apart (default 0)")
-      ->type_name("N")
+  add_value(verb, "--max-ulp", o.max_ulp, "N",
+            "exit with 0 if no element is further apart (default 0)")
       ->check([](const std::string& text) {
         char* end = nullptr;
         return std::strtod(text.c_str(), &end) >= 0 && *end == 0 ? "" : "is not a number from 0 on";
       });
-  verb.add_option("--svg", o.svg, "draw how the distance grows with the position")
-      ->type_name("FILE.svg");
+  add_value(verb, "--svg", o.svg, "FILE.svg", "draw how the distance grows with the position");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "print a line for each pairing and data type");
 }

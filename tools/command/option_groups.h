@@ -1,11 +1,27 @@
 // Each function adds to a verb options that several verbs share. CLI11 stores the values that the
 // user gives in the second argument, which must outlive the parsing.
 #pragma once
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "tools/command/options.h"
 
 namespace ropewalk::tools {
+
+/// An option whose value --help calls `type`.
+template <class Value>
+CLI::Option* add_value(CLI::App& verb, const char* name, Value& value, const char* type,
+                       const std::string& help) {
+  return verb.add_option(name, value, help)->type_name(type);
+}
+/// That of a whole number from `least` to `most`.
+template <class Value>
+CLI::Option* add_number(CLI::App& verb, const char* name, Value& value, std::int64_t least,
+                        std::int64_t most, const std::string& help) {
+  return add_value(verb, name, value, "N", help)
+      ->check(CLI::Range(least, most, fmt::format("{} to {}", least, most)));
+}
 
 /// Makes --help keep two spaces between an option and its meaning. CLI11 alone leaves one if the
 /// option fills its column, which nobody can tell apart.

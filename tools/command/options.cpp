@@ -9,7 +9,6 @@
 #include "benchmarks/engine/google_benchmark.h"
 #include "properties/search/verdict_rows.h"
 #include "tools/command/option_groups.h"
-#include "tools/command/suggestion.h"
 #include "tools/command/targets.h"
 #include "tools/command/verb_words.h"
 
@@ -36,11 +35,9 @@ struct Typed {
 
 void add_ledger_options(CLI::App& verb, VerifyOptions& o) {
   CLI::Option* compare =
-      verb.add_option("--ledger", o.ledger, "fail if the run and this ledger differ")
-          ->type_name("FILE");
-  verb.add_option("--write-ledger", o.write_ledger,
-                  "write the claims that hold to this ledger; rows outside this run stay")
-      ->type_name("FILE")
+      add_value(verb, "--ledger", o.ledger, "FILE", "fail if the run and this ledger differ");
+  add_value(verb, "--write-ledger", o.write_ledger, "FILE",
+            "write the claims that hold to this ledger; rows outside this run stay")
       ->excludes(compare);
 }
 
@@ -75,10 +72,9 @@ void define(CLI::App& verb, ConfigOptions& o) {
   files->type_name("FILE")->required();
   add_answers(verb, o.answers, files);
   verb.add_flag("--pairs", o.pairs, "show each pair with its frequency, wavelength and turns");
-  verb.add_option("--inv-freq", o.inv_freq,
-                  "compare the frequencies with the numbers in this file, as Python prints a list "
-                  "or a tensor of them")
-      ->type_name("FILE");
+  add_value(verb, "--inv-freq", o.inv_freq, "FILE",
+            "compare the frequencies with the numbers in this file, as Python prints a list "
+            "or a tensor of them");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "leave out the workloads");
 }
@@ -126,17 +122,12 @@ void define(CLI::App& verb, MutantsOptions& o) {
   o.no_cuda = true;
   verb.add_flag("--first-kill", o.first_kill,
                 "after a kernel's first failure, continue with the next kernel");
-  verb.add_option(
-          "--array-cases", o.array_cases,
-          "at most N cases of the covering array for each pairing and data type (default: all)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
-  verb.add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
-      ->type_name("FILE.md");
-  verb.add_option("--strength", o.strength,
-                  "only mutants that need this many conditions at once: 2, 3, ...")
-      ->check(CLI::Range(2, 6, "2 to 6"))
-      ->type_name("N");
+  add_number(verb, "--array-cases", o.array_cases, 1, 10'000'000,
+             "at most N cases of the covering array for each pairing and data type (default: all)");
+  add_value(verb, "--markdown", o.markdown, "FILE.md",
+            "also write the matrix and the scores to this file");
+  add_number(verb, "--strength", o.strength, 2, 6,
+             "only mutants that need this many conditions at once: 2, 3, ...");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, quiet_help);
 }
@@ -181,10 +172,9 @@ void define(CLI::App& verb, DoctorOptions& o) {
 void define(CLI::App& verb, EncodingsOptions& o) {
   auto* const names = verb.add_option("NAME", o.names, "only these encodings, each with all laws");
   names->type_name("NAME");
-  verb.add_option("--curves", o.curves,
-                  "write the page's curves into this folder, as CSV and as pictures, and print no "
-                  "page")
-      ->type_name("DIR")
+  add_value(verb, "--curves", o.curves, "DIR",
+            "write the page's curves into this folder, as CSV and as pictures, and print no "
+            "page")
       ->excludes(names);
 }
 
@@ -193,10 +183,9 @@ void define(CLI::App& verb, MergeOptions& o) {
   add_quiet_option(verb, o.quiet, "print nothing");
   CLI::Option* files = verb.add_option("files", o.files, "the results.jsonl of each shard");
   files->type_name("FILE");
-  verb.add_option("--missing", o.missing,
-                  "join the shards in the folders of this folder, or print the commands that make "
-                  "those that are missing, cut off or from another binary (exit code 3)")
-      ->type_name("DIR")
+  add_value(verb, "--missing", o.missing, "DIR",
+            "join the shards in the folders of this folder, or print the commands that make "
+            "those that are missing, cut off or from another binary (exit code 3)")
       ->excludes(files);
   add_out_option(verb, o.out,
                  "folder for certificate.jsonl and certificate.md (needed without --missing)");
@@ -211,32 +200,27 @@ void define(CLI::App& verb, ReplayOptions& o) {
 }
 
 void define(CLI::App& verb, ReportOptions& o) {
-  verb.add_option("results", o.results_file, "a results.jsonl")->required()->type_name("FILE");
+  add_value(verb, "results", o.results_file, "FILE", "a results.jsonl")->required();
   add_export_option(verb, o.export_file);
   add_out_option(verb, o.out, "folder for the reports (default: where the results are)");
 }
 
 void define(CLI::App& verb, CompareOptions& o) {
-  verb.add_option("runs", o.files,
-                  "the results.jsonl of one run with --plugin base=FILE --plugin head=FILE, whose "
-                  "builds are compared; or those of two runs, the older first")
+  add_value(verb, "runs", o.files, "RUN | A B",
+            "the results.jsonl of one run with --plugin base=FILE --plugin head=FILE, whose "
+            "builds are compared; or those of two runs, the older first")
       ->required()
-      ->expected(1, 2)
-      ->type_name("RUN | A B");
-  verb.add_option("--max-regression", o.max_regression,
-                  "the percentage by which a kernel may become slower; if a larger regression may "
-                  "hide in the noise, a line says so, and the exit code is 3")
-      ->type_name("PERCENT")
+      ->expected(1, 2);
+  add_value(verb, "--max-regression", o.max_regression, "PERCENT",
+            "the percentage by which a kernel may become slower; if a larger regression may "
+            "hide in the noise, a line says so, and the exit code is 3")
       ->capture_default_str()
       ->check(from_to(0, 1000, "0 to 1000"));
-  verb.add_option(
-          "--unresolved", o.unresolved,
-          "what \"cannot tell\" means to a job: pass is exit code 0 with a warning line (the "
-          "default for one run), fail is exit code 3 (the default for two)")
-      ->type_name("pass|fail")
+  add_value(verb, "--unresolved", o.unresolved, "pass|fail",
+            "what \"cannot tell\" means to a job: pass is exit code 0 with a warning line (the "
+            "default for one run), fail is exit code 3 (the default for two)")
       ->check(CLI::IsMember({"pass", "fail"}));
-  verb.add_option("--markdown", o.markdown, "write the comparison to this file")
-      ->type_name("FILE.md");
+  add_value(verb, "--markdown", o.markdown, "FILE.md", "write the comparison to this file");
 }
 
 void define(CLI::App&, IncludeDirOptions&) {}
@@ -329,8 +313,36 @@ void add_verbs(CLI::App& app, const Typed& typed, Parsed& parsed, std::index_seq
   (add_verb<std::variant_alternative_t<I, VerbOptions>>(app, verb_words[I], typed, parsed), ...);
 }
 
+// The distance by optimal string alignment: no part of the text is edited twice.
+std::size_t edits_between(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> before_last, last(b.size() + 1), now(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    now[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      now[j] = std::min({changed, last[j] + 1, now[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        now[j] = std::min(now[j], before_last[j - 2] + 1);
+    }
+    before_last = last;
+    last = now;
+  }
+  return last[b.size()];
+}
+
+// Suggests the known word with the fewest edits: a letter added, left out or changed, or two
+// neighbours swapped. Empty if no word is within a third of the word's length.
 std::string suggestion_for(const std::string& word, const std::vector<std::string>& known) {
-  const std::string nearest = nearest_to(word, known);
+  constexpr std::size_t length_max = 100;  // no name is longer
+  if (word.size() > length_max) return {};
+  std::size_t least = word.size() / 3 + 1;
+  std::string nearest;
+  for (const std::string& name : known)
+    if (const std::size_t edits = edits_between(word, name); edits < least) {
+      least = edits;
+      nearest = name;
+    }
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
@@ -344,12 +356,6 @@ std::string suggested_option(const CLI::App& app) {
       if (word.starts_with("--")) return suggestion_for(word.substr(0, word.find('=')), names);
   }
   return {};
-}
-
-std::string suggested_verb(const std::string& word) {
-  std::vector<std::string> names;
-  for (const VerbWords& v : verb_words) names.emplace_back(v.name);
-  return suggestion_for(word, names);
 }
 
 }  // namespace
@@ -386,13 +392,13 @@ Parsed parse_command_line(int argc, char** argv) {
   add_verbs(app, typed, parsed, std::make_index_sequence<std::variant_size_v<VerbOptions>>());
   try {
     const std::string first = ours > 1 ? argv[1] : "";
-    const bool known = std::any_of(std::begin(verb_words), std::end(verb_words),
-                                   [&](const VerbWords& v) { return first == v.name; });
-    if (!first.empty() && first[0] != '-' && !known)
+    std::vector<std::string> verbs;
+    for (const VerbWords& v : verb_words) verbs.emplace_back(v.name);
+    if (!first.empty() && first[0] != '-' && std::ranges::count(verbs, first) == 0)
       throw CLI::ValidationError("unknown verb '" + first + "'" +
                                  (is_file_target(first)
                                       ? "; did you mean ropewalk verify " + first + "?"
-                                      : suggested_verb(first)));
+                                      : suggestion_for(first, verbs)));
     app.parse(ours, argv);
     parsed.run = true;
   } catch (const CLI::ParseError& e) {

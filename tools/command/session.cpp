@@ -178,9 +178,8 @@ KnownFailures known_failures(const std::string& file) {
 
 void require_kernels(const std::vector<KernelFacts>& kernels, const KernelChoice& choice) {
   for (const std::string& glob : choice.kernels) {
-    bool found = false;
-    for (const KernelFacts& k : kernels) found = found || matches({glob}, k.name);
-    if (found) continue;
+    const auto fits = [&](const KernelFacts& k) { return glob_matches(glob, k.name); };
+    if (std::ranges::any_of(kernels, fits)) continue;
     bool is_baseline = false;
     for (const char* name : {"gcc_plain", "gcc_complex", "clang_plain", "clang_complex"})
       is_baseline |= !choice.baselines && glob_matches(glob, name);
@@ -203,10 +202,9 @@ void require_kernels(const KernelChoice& choice) {
 
 void require_properties(const JudgingOptions& options) {
   for (const std::string& glob : options.properties) {
-    bool found = false;
-    for (const Property* p : all_properties())
-      found = found || matches({glob}, std::string(p->name));
-    if (!found) throw UsageError("no property matches '" + glob + "' (ropewalk list shows them)");
+    const auto fits = [&](const Property* p) { return glob_matches(glob, std::string(p->name)); };
+    if (std::ranges::none_of(all_properties(), fits))
+      throw UsageError("no property matches '" + glob + "' (ropewalk list shows them)");
   }
 }
 

@@ -44,10 +44,7 @@ ModelShape heads_of(const Workload& w) {
 std::vector<std::string> options_of(const WorkloadChoice& choice) {
   std::vector<std::string> out;
   const auto add = [&](const char* option, const std::vector<std::string>& values) {
-    for (const std::string& value : values) {
-      out.emplace_back(option);
-      out.push_back(value);
-    }
+    for (const std::string& value : values) out.insert(out.end(), {option, value});
   };
   add("--workload", choice.workloads);
   if (!choice.workload_file.empty()) add("--workload-file", {choice.workload_file});
@@ -115,7 +112,7 @@ std::vector<ModelShape> model_shapes(const std::vector<Workload>& workloads) {
   std::vector<ModelShape> out;
   for (const Workload& w : workloads) {
     ModelShape shape = heads_of(w);
-    const auto found = std::find_if(out.begin(), out.end(), [&](const ModelShape& other) {
+    const auto found = std::ranges::find_if(out, [&](const ModelShape& other) {
       return other.tensors == shape.tensors && other.rotary_dim == shape.rotary_dim;
     });
     ModelShape& kept = found == out.end() ? out.emplace_back(shape) : *found;
@@ -142,8 +139,8 @@ void hold_to_shape(const WorkloadChoice& choice, VerifyPlan& plan) {
   shape.batch = first.batch;
   shape.tokens = first.tokens;
   const auto all_state = [&](const char* word) {
-    return std::all_of(choice.shapes.begin(), choice.shapes.end(),
-                       [&](const std::string& each) { return shape_states(each, word); });
+    return std::ranges::all_of(choice.shapes,
+                               [&](const std::string& each) { return shape_states(each, word); });
   };
   const bool of_models = !choice.configs.empty(), of_shapes = !choice.shapes.empty();
   if (of_models || (of_shapes && (all_state("theta") || all_state("scaling"))))
@@ -171,14 +168,12 @@ void hold_to_shape(const WorkloadChoice& choice, VerifyPlan& plan) {
   if (of_models || (of_shapes && all_state("dtype"))) {
     plan.dtypes.clear();
     for (const Workload& w : chosen)
-      if (std::find(plan.dtypes.begin(), plan.dtypes.end(), w.dtype) == plan.dtypes.end())
-        plan.dtypes.push_back(w.dtype);
+      if (std::ranges::count(plan.dtypes, w.dtype) == 0) plan.dtypes.push_back(w.dtype);
   }
   // What is wrong with a model's numbers shows in any type.
   if (of_models && !of_shapes && choice.dtype.empty())
     for (const Dtype dtype : tensor_dtypes)
-      if (std::find(plan.dtypes.begin(), plan.dtypes.end(), dtype) == plan.dtypes.end())
-        plan.other_dtypes.push_back(dtype);
+      if (std::ranges::count(plan.dtypes, dtype) == 0) plan.other_dtypes.push_back(dtype);
 }
 
 void print_what_is_not_timed(const WorkloadChoice& choice, bool quiet) {

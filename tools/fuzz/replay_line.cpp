@@ -47,7 +47,7 @@ std::vector<double> sizes_of(const Case& c) {
 bool quick(const Case& c) {
   constexpr double small = 1 << 12, huge = 4.0 * largest_case_bytes;
   const auto sizes = sizes_of(c);
-  if (!std::all_of(c.calls.begin(), c.calls.end(), quick)) return false;
+  if (!std::ranges::all_of(c.calls, quick)) return false;
   return std::ranges::all_of(sizes, [](double size) { return size <= small || size >= huge; });
 }
 

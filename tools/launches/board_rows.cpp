@@ -4,7 +4,6 @@
 
 #include "base/printable.h"
 #include "benchmarks/cells/cells.h"
-#include "benchmarks/engine/paired.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -18,10 +17,8 @@ std::string shown(const std::string& text) {
 }
 
 std::string unknown_name(const TimingRow& row, const BoardRequest& request) {
-  const bool known_workload =
-      std::any_of(request.workloads.begin(), request.workloads.end(),
-                  [&](const bench::Workload& w) { return w.name == row.workload; });
-  if (!known_workload) return "workload '" + shown(row.workload) + "'";
+  if (std::ranges::count(request.workloads, row.workload, &Workload::name) == 0)
+    return "workload '" + shown(row.workload) + "'";
   if (!row.is_reference() && !request.kernels.contains(kernel_of(row)))
     return "kernel '" + shown(row.kernel) + "'";
   return {};
@@ -31,8 +28,8 @@ std::string unknown_name(const TimingRow& row, const BoardRequest& request) {
 bool has_possible_times(const TimingRow& row) {
   const auto is_above_0 = [](auto number) { return number > 0; };
   return (row.outcome == Outcome::measured) != row.ns_per_token.empty() &&
-         std::all_of(row.ns_per_token.begin(), row.ns_per_token.end(), is_above_0) &&
-         std::all_of(row.iterations.begin(), row.iterations.end(), is_above_0);
+         std::ranges::all_of(row.ns_per_token, is_above_0) &&
+         std::ranges::all_of(row.iterations, is_above_0);
 }
 
 }  // namespace

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "benchmarks/engine/paired.h"
 #include "reports/numbers/claims.h"
@@ -99,7 +97,7 @@ bool Budget::any_fits(std::int64_t done) {
       launch_s -= s;
     else
       kept.emplace_back(s, group);
-  std::sort(kept.begin(), kept.end());
+  std::ranges::sort(kept);
   for (; !kept.empty(); kept.pop_back()) {
     if (fits(launch_s, done)) break;
     launch_s -= kept.back().first;

@@ -8,7 +8,6 @@
 #include "reports/numbers/ratio_interval.h"
 #include "tools/launches/board_rows.h"
 #include "tools/launches/kernels_to_time.h"
-#include "tools/launches/left_out.h"
 
 namespace ropewalk::tools {
 namespace {

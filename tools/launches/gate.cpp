@@ -58,8 +58,7 @@ Gate::Gate(const BenchOptions& options, const std::vector<Workload>& workloads,
 }
 
 bool Gate::knows(const std::string& kernel) const {
-  return std::any_of(kernels_.begin(), kernels_.end(),
-                     [&](const KernelFacts& k) { return k.name == kernel; });
+  return std::ranges::count(kernels_, kernel, &KernelFacts::name) > 0;
 }
 
 VerifyPlan Gate::plan() const {
@@ -131,7 +130,7 @@ void Gate::break_off(const std::string& kernel, const std::string& why, const st
 }
 
 bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
-  return std::any_of(verdicts_.begin(), verdicts_.end(), [&](const VerdictRow& row) {
+  return std::ranges::any_of(verdicts_, [&](const VerdictRow& row) {
     return row.kernel == facts.name && row.verdict == Verdict::pass &&
            row.pairing == word_of(w.pairing) && row.dtype == word_of(w.dtype);
   });

@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "base/printable.h"
 #include "benchmarks/engine/crew.h"
-#include "benchmarks/engine/paired.h"
 #include "benchmarks/machine/environment.h"
 #include "reports/numbers/claims.h"
 #include "tools/command/claims_text.h"
 #include "tools/launches/board_rows.h"
-#include "tools/launches/left_out.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -99,10 +96,6 @@ int Launches::run_all() {
   return 0;
 }
 
-void Launches::verify(std::int32_t memory) {
-  gate_.verify(memory, verified_.insert(memory).second);
-}
-
 // Returns 3 if no kernel takes any workload, wherever it runs.
 int Launches::run_launch(std::int64_t launch) {
   int code = 3;
@@ -118,8 +111,8 @@ int Launches::run_launch(std::int64_t launch, std::int32_t memory) {
   for (;;) {
     for (auto& [any, each] : workers_) each.restart();  // none runs beside what is timed
     double before_s = budget_.left_s();
-    const bool is_first = !verified_.contains(memory);
-    verify(memory);
+    const bool is_first = verified_.insert(memory).second;
+    gate_.verify(memory, is_first);
     if (is_first && options_.part_of_run) budget_.begin();  // what run judges is not its bench's
     if (is_first) before_s = budget_.left_s();              // later launches verify less
     for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
@@ -260,10 +253,8 @@ void Launches::take(TimingRow row) {
   kept_.write(row);
   if (row.is_ceiling()) budget_.end_group(group_of(row));
   // It was judged while timed, so the gate does not know of the break yet.
-  if (row.outcome == Outcome::broken && !told) {
-    gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
-    forget_groups_led_by(row.kernel);
-  }
+  if (row.outcome == Outcome::broken && !told)
+    break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
   rows_.push_back(std::move(row));
 }
 
@@ -296,7 +287,7 @@ void Launches::settle() {
     }
   std::erase_if(
       rows_, [](const TimingRow& row) { return row.is_twin() && row.outcome == Outcome::broken; });
-  std::stable_sort(rows_.begin(), rows_.end(), [&](const TimingRow& a, const TimingRow& b) {
+  std::ranges::stable_sort(rows_, [&](const TimingRow& a, const TimingRow& b) {
     return std::tuple(place_of(a.workload), a.board, a.threads, a.launch, a.kernel) <
            std::tuple(place_of(b.workload), b.board, b.threads, b.launch, b.kernel);
   });
@@ -338,16 +329,14 @@ void Launches::say_broken(std::FILE* to) const {
 void Launches::say_what_none_takes(std::FILE* to) const {
   if (!budget_.too_small().empty()) return;
   for (const Workload& w : workloads_)
-    if (std::none_of(rows_.begin(), rows_.end(),
-                     [&](const TimingRow& row) { return row.workload == w.name; }))
+    if (std::ranges::count(rows_, w.name, &TimingRow::workload) == 0)
       fmt::print(to, "SKIPPED {}: no chosen kernel takes {}\n", w.name, board_of(w, ""));
 }
 
 int Launches::exit_code() const {
   const auto any = [&](Outcome outcome) {
-    return std::any_of(rows_.begin(), rows_.end(), [&](const TimingRow& r) {
-      return !r.is_reference() && r.outcome == outcome;
-    });
+    return std::ranges::any_of(
+        rows_, [&](const TimingRow& r) { return !r.is_reference() && r.outcome == outcome; });
   };
   if (gate_.has_news() || any(Outcome::implausible)) return 1;
   if (!valid_ || !budget_.too_small().empty()) return 3;
@@ -355,8 +344,8 @@ int Launches::exit_code() const {
 }
 
 std::size_t Launches::place_of(const std::string& workload) const {
-  const auto found = std::find_if(workloads_.begin(), workloads_.end(),
-                                  [&](const Workload& w) { return w.name == workload; });
+  const auto found =
+      std::ranges::find_if(workloads_, [&](const Workload& w) { return w.name == workload; });
   return static_cast<std::size_t>(found - workloads_.begin());
 }
 

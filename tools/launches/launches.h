@@ -40,7 +40,6 @@ class Launches {
   int run_google_benchmark(const std::function<void(const report::VerdictRow&)>& on_verdict);
   int run_launch(std::int64_t launch);
   int run_launch(std::int64_t launch, std::int32_t memory);
-  void verify(std::int32_t memory);
   int pick_ceilings();
   harness::Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch,
                                          std::int32_t memory);

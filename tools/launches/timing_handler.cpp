@@ -18,8 +18,8 @@ std::vector<Candidate> candidates_of(const BoardRequest& request,
                                      const std::vector<const rope_kernel*>& kernels) {
   std::vector<Candidate> timed;
   for (const auto& [name, broken] : request.kernels) {
-    const auto found = std::find_if(kernels.begin(), kernels.end(),
-                                    [&, n = name](const rope_kernel* k) { return n == k->name; });
+    const auto found =
+        std::ranges::find_if(kernels, [&, n = name](const rope_kernel* k) { return n == k->name; });
     if (found == kernels.end()) throw std::runtime_error("the board has no kernel " + name);
     const char* summary = (*found)->summary;
     Candidate c{*found, name, summary == nullptr ? "" : summary, broken, {}};

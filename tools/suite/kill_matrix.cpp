@@ -17,7 +17,7 @@ std::ptrdiff_t rank(Verdict verdict) {
   constexpr Verdict order[] = {Verdict::unsupported, Verdict::skipped, Verdict::pass,
                                Verdict::vacuous,     Verdict::hang,    Verdict::crash,
                                Verdict::fail};
-  return std::find(std::begin(order), std::end(order), verdict) - std::begin(order);
+  return std::ranges::find(order, verdict) - std::begin(order);
 }
 
 char symbol(const std::map<std::string, Verdict>& row, const std::string& property) {
@@ -45,9 +45,8 @@ KillMatrix::KillMatrix(std::vector<std::string> properties) : properties_(std::m
 // booked to the first property.
 void KillMatrix::add(const VerdictRow& row) {
   const auto& suites = weaker_suites();
-  const bool judged =
-      std::find(properties_.begin(), properties_.end(), row.property) != properties_.end() ||
-      std::any_of(suites.begin(), suites.end(), [&](auto* s) { return s->name == row.property; });
+  const bool judged = std::ranges::find(properties_, row.property) != properties_.end() ||
+                      std::ranges::any_of(suites, [&](auto* s) { return s->name == row.property; });
   const bool died = !judged && is_failure(row.verdict) && !properties_.empty();
   const auto worst = verdicts_[row.kernel]
                          .try_emplace(died ? properties_.front() : row.property, row.verdict)
@@ -60,8 +59,8 @@ std::ptrdiff_t KillMatrix::kills(const Row& row) const {
 }
 
 bool KillMatrix::holds(const Row& row) const {
-  return !killed(row) && std::any_of(properties_.begin(), properties_.end(),
-                                     [&](const auto& p) { return symbol(row, p) == '.'; });
+  return !killed(row) &&
+         std::ranges::any_of(properties_, [&](const auto& p) { return symbol(row, p) == '.'; });
 }
 
 std::size_t KillMatrix::count(bool mutants, bool (KillMatrix::*what)(const Row&) const) const {
@@ -98,14 +97,14 @@ std::vector<KillMatrix::Score> KillMatrix::scores() const {
                              count(true, &KillMatrix::killed)}};
   std::size_t laws = 0;
   for (const auto& verdict : verdicts_)
-    if (is_mutant(verdict.first) &&
-        std::any_of(std::begin(three_laws), std::end(three_laws),
-                    [&](std::string_view p) { return fails(verdict.second, p); }))
+    if (is_mutant(verdict.first) && std::ranges::any_of(three_laws, [&](std::string_view p) {
+          return fails(verdict.second, p);
+        }))
       ++laws;
   out.push_back({"norm, relative_position and decay alone", laws});
   const auto met = [&](const std::string& suite) {
-    return std::any_of(verdicts_.begin(), verdicts_.end(),
-                       [&](const auto& verdict) { return verdict.second.contains(suite); });
+    return std::ranges::any_of(verdicts_,
+                               [&](const auto& verdict) { return verdict.second.contains(suite); });
   };
   for (const Property* suite : weaker_suites())
     if (met(std::string(suite->name)))

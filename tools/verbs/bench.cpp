@@ -13,17 +13,6 @@
 namespace ropewalk::tools {
 using namespace report;
 
-void require_workloads(const BenchOptions& options) {
-  chosen_workloads(options, options.profile);
-}
-
-int bench_and_print(const BenchOptions& options,
-                    const std::function<void(const VerdictRow&)>& on_verdict,
-                    const std::function<void(const TimingRow&)>& on_row) {
-  Launches launches(options, chosen_workloads(options, options.profile));
-  return launches.run(on_verdict, on_row);
-}
-
 namespace {
 
 // A line for each workload and board, then all in a sentence.
@@ -46,16 +35,16 @@ int run(const BenchOptions& options) {
     require_writable(options.export_file);
     results.run = run_row(options);
   }
-  const int code = bench_and_print(
-      options,
-      [&](const VerdictRow& row) {
-        recorder.write(row);
-        results.verdicts.push_back(row);
-      },
-      [&](const TimingRow& row) {
-        recorder.write(row);
-        results.timings.push_back(row);
-      });
+  const int code = Launches(options, chosen_workloads(options, options.profile))
+                       .run(
+                           [&](const VerdictRow& row) {
+                             recorder.write(row);
+                             results.verdicts.push_back(row);
+                           },
+                           [&](const TimingRow& row) {
+                             recorder.write(row);
+                             results.timings.push_back(row);
+                           });
   recorder.finish(code);
   if (!options.export_file.empty()) {
     results.complete = true;

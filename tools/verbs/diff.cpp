@@ -245,7 +245,7 @@ int run(const DiffOptions& options) {
                   [&](const std::string& what) { progress.show("compares " + what); });
   if (!options.svg.empty()) draw(options.svg, cells, a.facts().name + " and " + b.facts().name);
   const auto is_compared = [](const CellDifference& d) { return d.not_compared.empty(); };
-  if (std::none_of(cells.begin(), cells.end(), is_compared))
+  if (std::ranges::none_of(cells, is_compared))
     throw UsageError(fmt::format("{} and {} have no pairing and data type in common: {}",
                                  a.facts().name, b.facts().name, cells.front().not_compared));
   if (std::ranges::none_of(cells, [](const CellDifference& d) { return d.all.compared > 0; }))
@@ -255,7 +255,7 @@ int run(const DiffOptions& options) {
     fmt::print("{:.1f} s\n", seconds_of_command());
   }
   const auto is_apart = [&](const CellDifference& d) { return differs(d, options); };
-  return std::any_of(cells.begin(), cells.end(), is_apart) ? 1 : 0;
+  return std::ranges::any_of(cells, is_apart) ? 1 : 0;
 }
 
 }  // namespace ropewalk::tools

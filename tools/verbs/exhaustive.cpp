@@ -86,7 +86,7 @@ class ExhaustiveRun {
                  options_.shard.n, options_.shard.taken_from);
     Recorder recorder(options_, options_.out);
     Progress progress(options_.quiet);
-    start_ = std::chrono::steady_clock::now();
+    began_s_ = seconds_of_command();
     for (const CertifiedCell& cell : cells_)
       if (!cell.refused) to_do_ += static_cast<double>(own_.count());
     for (const CertifiedCell& cell : cells_) {
@@ -147,8 +147,7 @@ class ExhaustiveRun {
   }
 
   void show(const CertifiedCell& cell, Progress& progress) const {
-    const double s =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double s = seconds_of_command() - began_s_;
     const double left = done_ > 0 ? s / done_ * (to_do_ - done_) : 0;
     progress.show(fmt::format("{} {}: {:.1f} % of all, {:.0f} min {:02d} s left",
                               cell.plan.facts.name, cell.plan.identity.pairing,
@@ -157,7 +156,7 @@ class ExhaustiveRun {
   }
 
   VerdictRow judge(const CertifiedCell& cell, Recorder& recorder, Progress& progress) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double began_s = seconds_of_command();
     std::vector<CertificatePart> parts;
     CertifyRun run;
     run.options = options_for(worker_options(options_), cell.plan.facts);
@@ -172,25 +171,21 @@ class ExhaustiveRun {
       done_ += static_cast<double>(row.compared);
       show(cell, progress);
     };
-    const auto failure = certify(run, rotations_of(cell.plan));
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    auto failure = certify(run, rotations_of(cell.plan));
+    const double seconds = seconds_of_command() - began_s;
     if (failure) {
-      VerdictRow row = *failure;
-      row.seconds = seconds;
-      return row;
+      failure->seconds = seconds;
+      return *failure;
     }
     if (fingerprint_of(code_of(cell.plan.facts)) != cell.plan.identity.code_fingerprint)
       throw std::runtime_error(code_of(cell.plan.facts) + " changed while it was judged");
     // The parts are joined as merge does it. For this, a shard counts as a whole.
-    std::vector<CertificatePart> own = parts;
-    for (CertificatePart& part : own) {
+    parts_.insert(parts_.end(), parts.begin(), parts.end());
+    for (CertificatePart& part : parts) {
       part.row.whole_first = own_.first;
       part.row.whole_last = own_.last;
     }
-    const CertificateRow whole = joined(own).front();
-    parts_.insert(parts_.end(), parts.begin(), parts.end());
-    VerdictRow row = passed(whole);
+    VerdictRow row = passed(joined(std::move(parts)).front());
     row.summary = cell.plan.facts.summary;
     row.plugin = cell.plan.facts.plugin;  // a certificate holds no path
     row.seconds = seconds;
@@ -238,7 +233,7 @@ class ExhaustiveRun {
   std::vector<CertifiedCell> cells_;
   std::vector<CertificatePart> parts_;
   std::vector<VerdictRow> verdicts_;
-  std::chrono::steady_clock::time_point start_;
+  double began_s_ = 0;           // of the command
   double to_do_ = 0, done_ = 0;  // numbers of positions
 };
 

@@ -111,21 +111,21 @@ std::string same_cause(const std::vector<VerdictRow>& rows) {
   std::vector<std::pair<std::string, std::string>> cells_of;  // properties in order, with cells
   for (const VerdictRow& row : rows) {
     const std::string cell = row.pairing + " " + row.dtype;
-    const auto at = std::find_if(cells_of.begin(), cells_of.end(),
-                                 [&](const auto& known) { return known.first == row.property; });
+    const auto at = std::ranges::find_if(
+        cells_of, [&](const auto& known) { return known.first == row.property; });
     if (at == cells_of.end())
       cells_of.emplace_back(row.property, cell);
     else
       at->second += ", " + cell;
   }
-  std::stable_sort(cells_of.begin(), cells_of.end(),
-                   [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::ranges::stable_sort(cells_of,
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
   std::string text;
   for (std::size_t i = 0; i < cells_of.size(); ++i) {
     const bool last = i + 1 == cells_of.size() || cells_of[i + 1].second != cells_of[i].second;
     text += cells_of[i].first + (last ? fmt::format(" ({}); ", cells_of[i].second) : ", ");
   }
-  const auto not_tried = std::count_if(rows.begin(), rows.end(), [](const VerdictRow& row) {
+  const auto not_tried = std::ranges::count_if(rows, [](const VerdictRow& row) {
     return row.executed == 0 && !exception_of(row.reason).empty();
   });
   if (not_tried > 0)
@@ -175,7 +175,7 @@ std::vector<VerdictRow> failures_of(const std::vector<VerdictRow>& rows) {
   std::vector<VerdictRow> failures;
   for (const VerdictRow& row : rows)
     if (is_failure(row.verdict)) failures.push_back(row);
-  std::stable_sort(failures.begin(), failures.end(), tells_more);
+  std::ranges::stable_sort(failures, tells_more);
   return failures;
 }
 
@@ -288,7 +288,7 @@ void print_where_to_start(const std::vector<VerdictRow>& rows, bool all) {
   const std::vector<VerdictRow> failures = failures_of(rows);
   if (failures.size() < 2) return;
   const VerdictRow& start = failures.front();
-  const bool one_kernel = std::all_of(failures.begin(), failures.end(), [&](const VerdictRow& row) {
+  const bool one_kernel = std::ranges::all_of(failures, [&](const VerdictRow& row) {
     return row.kernel == start.kernel && row.plugin == start.plugin;
   });
   if (one_kernel && !all && by_cause(failures).size() == 1) return;

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <filesystem>
 
 #include "base/printable.h"
 #include "benchmarks/workloads/workloads.h"
@@ -8,7 +8,6 @@
 #include "harness/judge/judge.h"
 #include "harness/worker/own_workers.h"
 #include "properties/array/offered_features.h"
-#include "properties/search/verify.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/providers.h"
@@ -120,6 +119,16 @@ int run(const ListOptions& options) {
                p->from == Profile::smoke ? "" : " (from the profile standard on)");
   print_workloads(options);
   return 0;
+}
+
+// The headers that a kernel includes: in a build tree and a wheel, else in an installation.
+int run(const IncludeDirOptions&) {
+  for (const char* name : {"include/kernels", "../include/ropewalk/kernels"})
+    if (const std::string found = file_beside_command(name); !found.empty()) {
+      fmt::print("{}\n", std::filesystem::path(found).parent_path().string());
+      return 0;
+    }
+  throw UsageError("no headers lie beside the command");
 }
 
 }  // namespace ropewalk::tools

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "base/whole_file.h"
 #include "properties/mutants/composed/composed.h"
@@ -22,15 +21,13 @@ namespace {
 
 // Mutants are built beside the command and never installed.
 std::string beside_the_command(const std::string& name) {
-  std::error_code error;
-  const auto self = std::filesystem::path(own_executable());
-  const auto file = self.parent_path() / name;
-  if (!std::filesystem::exists(file, error))
+  const std::string file = file_beside_command(name);
+  if (file.empty())
     throw UsageError(fmt::format(
         "no {} beside the command: cmake --build makes it in a build tree; an installed ropewalk "
         "has none",
         name));
-  return file.string();
+  return file;
 }
 
 // The mutants of device kernels are judged with a stand-in for the CUDA driver, on every machine.
@@ -50,15 +47,7 @@ std::vector<std::string> columns(const MutantsOptions& options) {
 
 // A profile must kill the mutants up to this level (properties/mutants/composed/composed.h).
 mutants::Level level_of(Profile profile) {
-  switch (profile) {
-    case Profile::smoke:
-      return 2;
-    case Profile::standard:
-      return 3;
-    case Profile::full:
-      return 4;
-  }
-  __builtin_unreachable();
+  return profile == Profile::smoke ? 2 : profile == Profile::standard ? 3 : 4;
 }
 
 bool is_due(const std::string& kernel, const MutantsOptions& options) {

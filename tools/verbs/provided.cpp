@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "properties/search/judges.h"
-#include "properties/search/verdict_rows.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
 #include "tools/verbs/failure_text.h"

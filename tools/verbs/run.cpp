@@ -10,11 +10,11 @@
 #include "base/whole_file.h"
 #include "harness/worker/own_workers.h"
 #include "properties/observe/curves.h"
-#include "properties/search/verify.h"
 #include "reports/numbers/answers.h"
 #include "reports/pages/render.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
+#include "tools/launches/launches.h"
 #include "tools/verbs/failure_text.h"
 #include "tools/verbs/verbs.h"
 
@@ -32,9 +32,20 @@ int combine(int verified, int benched) {
 
 }  // namespace
 
+int run(const ReportOptions& options) {
+  const Results results = read_results(options.results_file);
+  const std::filesystem::path folder =
+      options.out.empty() ? std::filesystem::path(options.results_file).parent_path()
+                          : std::filesystem::path(options.out);
+  write_report(results, folder.empty() ? "." : folder);
+  if (!options.export_file.empty()) write_whole_file(options.export_file, render_export(results));
+  fmt::print("report: {}\n", (folder / "report.html").string());
+  return 0;
+}
+
 int run(const RunOptions& options) {
   const std::filesystem::path folder = options.out;
-  require_workloads(options.bench);
+  const auto workloads = chosen_workloads(options.bench, options.bench.profile);
   require_kernels(options.bench);  // the baselines among them
   print_what_is_not_timed(options.bench, options.bench.quiet);
   Recorder recorder(options.bench, folder.string());
@@ -65,14 +76,15 @@ int run(const RunOptions& options) {
   flush_output();
   BenchOptions bench = options.bench;
   bench.began = std::chrono::steady_clock::now();
-  const int benched = bench_and_print(
-      bench,
-      [&](const VerdictRow& row) {  // only the process that times the baselines judges them
-        if (judged.contains(row.kernel)) return;
-        recorder.write(row);
-        rows.push_back(row);
-      },
-      [&](const TimingRow& row) { recorder.write(row); });
+  const int benched =
+      Launches(bench, workloads)
+          .run(
+              [&](const VerdictRow& row) {  // only the process that times the baselines judges them
+                if (judged.contains(row.kernel)) return;
+                recorder.write(row);
+                rows.push_back(row);
+              },
+              [&](const TimingRow& row) { recorder.write(row); });
   // If only baselines were chosen, there was nothing to verify.
   const bool any_to_verify = std::ranges::any_of(
       found.kernels, [&](const KernelFacts& k) { return matches(options.verify.kernels, k.name); });

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/worker/worker_main.h"
-#include "reports/pages/certificate.h"
 #include "reports/record/record.h"
 #include "tools/command/options.h"
 
@@ -34,9 +33,6 @@ void print_workloads(const WorkloadChoice& choice);
 
 /// The verb encodings: docs/encodings.md as it was when this was built.
 std::string_view encodings_page();
-/// The files of --curves (CSV, and SVG for wide and narrow pages), in a folder that is made. Throws
-/// std::runtime_error without gnuplot.
-void write_curves(const std::string& folder);
 
 /// Verifies kernels and prints each one when it is judged. Every row goes to on_row at once. Both
 /// `verify` and `run` use it.
@@ -50,24 +46,7 @@ void run_sanitizers(const VerifyOptions& options, const std::vector<report::Verd
                     const std::function<void(report::VerdictRow)>& on_row,
                     const std::function<void(const std::string&)>& on_progress);
 
-/// The verb merge: the certificate rows of a file. Throws BadMerge if it has none, or a failure.
-std::vector<report::CertificatePart> parts_of(const report::Results& results,
-                                              const std::string& file);
-/// merge --missing: the rows of all shards in the folder; none if not all are whole, and then how
-/// to make the others is printed. Throws BadMerge if they are not of one run.
-std::vector<report::CertificatePart> parts_in_folder(const MergeOptions& options);
-
 /// The verb verify with --exhaustive.
 int run_exhaustive(const VerifyOptions& options);
-
-/// Verifies, times and verifies again. The rows go to on_verdict and on_row. Both `bench` and `run`
-/// use it.
-int bench_and_print(const BenchOptions& options,
-                    const std::function<void(const report::VerdictRow&)>& on_verdict,
-                    const std::function<void(const report::TimingRow&)>& on_row);
-
-/// Throws UsageError or BadFile unless the options choose a workload. `run` calls it before it
-/// verifies.
-void require_workloads(const BenchOptions& options);
 
 }  // namespace ropewalk::tools

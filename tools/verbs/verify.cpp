@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 
-#include "properties/search/verdict_rows.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/suite/ledger.h"
@@ -37,20 +35,20 @@ class Printer {
       flush_output();
       return;
     }
-    const bool new_kernel = row.kernel != first_.kernel || row.plugin != first_.plugin;
-    if (new_kernel || cell_of(row) != cell_of(first_)) finish_cell();
+    const bool new_kernel = row.kernel != cell_.first.kernel || row.plugin != cell_.first.plugin;
+    if (new_kernel || cell_of(row) != cell_of(cell_.first)) finish_cell();
     if (new_kernel) print_held_back();
-    if (first_.kernel.empty()) first_ = row;
+    if (cell_.first.kernel.empty()) cell_.first = row;
     if (row.verdict == Verdict::pass) {
-      ++passed_;
-      if (!(row.margin < worst_.margin)) worst_ = row;
-      cases_ += row.compared_cases;
-      values_ += row.compared;
-      if (!row.coverage.empty()) coverage_ = row.coverage;
-      if (!row.not_offered.empty()) not_offered_ = row.not_offered;
-      if (row.property == conduct_property) conduct_ = row.where;
+      ++cell_.passed;
+      if (!(row.margin < cell_.worst.margin)) cell_.worst = row;
+      cell_.cases += row.compared_cases;
+      cell_.values += row.compared;
+      if (!row.coverage.empty()) cell_.coverage = row.coverage;
+      if (!row.not_offered.empty()) cell_.not_offered = row.not_offered;
+      if (row.property == conduct_property) cell_.conduct = row.where;
     } else if (is_failure(row.verdict)) {
-      ++failed_;
+      ++cell_.failed;
       failures_.push_back(row);
       print_if_first(row);
     } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
@@ -85,44 +83,39 @@ class Printer {
 
   void finish_cell() {
     const bool tells = !options_.quiet && !options_.json;
-    if (failed_ > 0 && tells)
-      print_lines(
-          wrapped(fmt::format("{:<5} {:<12} {:<24} {} of {} properties fail", "FAIL", first_.kernel,
-                              cell_and_words(first_, " (", ")"), failed_, failed_ + passed_)));
-    else if (passed_ > 0 && tells)
+    if (cell_.failed > 0 && tells)
+      print_lines(wrapped(fmt::format("{:<5} {:<12} {:<24} {} of {} properties fail", "FAIL",
+                                      cell_.first.kernel, cell_and_words(cell_.first, " (", ")"),
+                                      cell_.failed, cell_.failed + cell_.passed)));
+    else if (cell_.passed > 0 && tells)
       print_pass();
     flush_output();
-    first_ = worst_ = {};
-    worst_.margin = 0;
-    passed_ = 0;
-    failed_ = 0;
-    cases_ = values_ = 0;
-    coverage_.clear();
-    not_offered_.clear();
-    conduct_.clear();
+    cell_ = {};
   }
 
   void print_pass() {
     print_lines(wrapped(fmt::format(
         "PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})",
-        first_.kernel, cell_and_words(first_, " (", ")"), passed_, cases_, values_, worst_.margin,
-        worst_.property)));
-    for (const std::string& words : {coverage_, conduct_})
+        cell_.first.kernel, cell_and_words(cell_.first, " (", ")"), cell_.passed, cell_.cases,
+        cell_.values, cell_.worst.margin, cell_.worst.property)));
+    for (const std::string& words : {cell_.coverage, cell_.conduct})
       if (!words.empty()) print_lines(wrapped("      " + words));
     // What a kernel refuses is often the same in each pairing and type. It is printed in full once.
-    if (not_offered_.empty()) return;
-    const bool is_new = refused_.emplace(first_.kernel, not_offered_).second;
-    print_lines(wrapped("      not offered: " + (is_new ? not_offered_ : "the same")));
+    if (cell_.not_offered.empty()) return;
+    const bool is_new = refused_.emplace(cell_.first.kernel, cell_.not_offered).second;
+    print_lines(wrapped("      not offered: " + (is_new ? cell_.not_offered : "the same")));
   }
 
   const VerifyOptions& options_;
-  VerdictRow first_, worst_;
+  struct Cell {
+    VerdictRow first, worst;
+    std::size_t passed = 0, failed = 0;
+    std::int64_t cases = 0, values = 0;
+    std::string coverage, not_offered, conduct;
+  } cell_;
   std::optional<VerdictRow> shown_;  // the first failure
   std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
   std::vector<VerdictRow> failures_;
-  std::size_t passed_ = 0, failed_ = 0;
-  std::int64_t cases_ = 0, values_ = 0;
-  std::string coverage_, not_offered_, conduct_;  // of this cell
   std::set<std::pair<std::string, std::string>> refused_;
 };
 
@@ -203,7 +196,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
 
 int verify_and_print(const VerifyOptions& options,
                      const std::function<void(const VerdictRow&)>& on_row) {
-  const auto start = std::chrono::steady_clock::now();
+  const double began_s = seconds_of_command();
   require_properties(options);
   KnownFailures known = known_failures(options.known_failures);
   std::optional<LedgerCheck> ledger;
@@ -242,9 +235,7 @@ int verify_and_print(const VerifyOptions& options,
   }
   progress.clear();
   printer.finish();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!options.json) print_summary(rows, options.seed, seconds);
+  if (!options.json) print_summary(rows, options.seed, seconds_of_command() - began_s);
   for (const std::string& remark : known.remarks())
     fmt::print(options.json ? stderr : stdout, "{}\n", remark);
   const int code = exit_code_of(rows);
