@@ -33,9 +33,9 @@ void take_angles(Case& c, const ModelAngles& angles);
 struct ModelShape {
   std::array<ModelTensor, 2> tensors;  ///< Q and K
   std::int64_t rotary_dim = 2;
-  std::int64_t batch = 0, tokens = 0;      ///< 0: any
-  std::optional<ModelAngles> angles;       ///< empty: any
-  std::vector<std::uint8_t> axis_of_pair;  ///< of cases with axes; empty: any
+  std::int64_t batch = 0, tokens = 0;           ///< 0: any
+  std::optional<ModelAngles> angles;            ///< empty: any
+  std::vector<std::uint8_t> axis_of_pair = {};  ///< of cases with axes; empty: any
   bool operator==(const ModelShape&) const = default;
 };
 

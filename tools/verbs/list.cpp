@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "base/printable.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/names.h"
@@ -119,16 +117,6 @@ int run(const ListOptions& options) {
                p->from == Profile::smoke ? "" : " (from the profile standard on)");
   print_workloads(options);
   return 0;
-}
-
-// The headers that a kernel includes: in a build tree and a wheel, else in an installation.
-int run(const IncludeDirOptions&) {
-  for (const char* name : {"include/kernels", "../include/ropewalk/kernels"})
-    if (const std::string found = file_beside_command(name); !found.empty()) {
-      fmt::print("{}\n", std::filesystem::path(found).parent_path().string());
-      return 0;
-    }
-  throw UsageError("no headers lie beside the command");
 }
 
 }  // namespace ropewalk::tools

@@ -11,7 +11,6 @@
 #include "harness/worker/own_executable.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
-#include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
 using namespace report;
@@ -19,18 +18,6 @@ namespace {
 
 // All model types of a library take minutes.
 constexpr std::chrono::minutes limit(60);
-
-// Prints the lines of a module's main(). Returns the exit code that it gives.
-int print_python(const std::string& module, const std::vector<std::string>& words,
-                 const std::string& file) {
-  int code = 1;
-  run_python(file, "from ropewalk." + module + " import main; main(*sys.argv[1:])", words,
-             [&](const std::string& key, const std::string& text) {
-               if (key == "line") fmt::print("{}\n", printable(text));
-               if (key == "end") code = text == "0" ? 0 : text == "kernels" ? -1 : 1;
-             });
-  return code;
-}
 
 }  // namespace
 
@@ -87,43 +74,6 @@ int list_libraries() {
                if (key == "line") fmt::print("{}\n", printable(text));
              });
   return 0;
-}
-
-// ---- verbs about tensors from elsewhere: identify.py, vectors.py and diff.py do them
-
-// Exit codes: 0 if one rotation explains all, and is the config's; else 1.
-int run(const IdentifyOptions& options) {
-  return print_python("identify", {options.file, options.config, options.json ? "json" : ""},
-                      options.file);
-}
-
-int run(const VectorsOptions& options) {
-  const std::vector<std::string> words{"ask",           options.file,   options.dtype,
-                                       options.pairing, options.config, options.shape};
-  return print_python("vectors", words, options.file);
-}
-
-std::optional<int> diff_in_python(const DiffOptions& options) {
-  const std::vector<std::string> words{
-      options.targets[0], options.targets[1], options.configs.empty() ? "" : options.configs[0],
-      fmt::format("{}", options.max_ulp), options.json ? "json" : ""};
-  if (!options.svg.empty()) throw UsageError("--svg draws how two kernels part, and no files");
-  const int code = print_python("diff", words, "diff");
-  return code < 0 ? std::nullopt : std::optional(code);
-}
-
-DumpCase case_of_dump(const std::string& file, const std::string& config) {
-  DumpCase out;
-  run_python(file, "from ropewalk.diff import case; case(*sys.argv[1:])", {file, config},
-             [&](const std::string& key, const std::string& text) {
-               if (key == "case") out.inputs = text;
-               if (key == "outputs") out.outputs = text;
-             });
-  return out;
-}
-
-int verify_answers(const std::string& file) {
-  return print_python("vectors", {"judge", file}, file);
 }
 
 }  // namespace ropewalk::tools

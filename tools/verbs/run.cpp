@@ -32,17 +32,6 @@ int combine(int verified, int benched) {
 
 }  // namespace
 
-int run(const ReportOptions& options) {
-  const Results results = read_results(options.results_file);
-  const std::filesystem::path folder =
-      options.out.empty() ? std::filesystem::path(options.results_file).parent_path()
-                          : std::filesystem::path(options.out);
-  write_report(results, folder.empty() ? "." : folder);
-  if (!options.export_file.empty()) write_whole_file(options.export_file, render_export(results));
-  fmt::print("report: {}\n", (folder / "report.html").string());
-  return 0;
-}
-
 int run(const RunOptions& options) {
   const std::filesystem::path folder = options.out;
   const auto workloads = chosen_workloads(options.bench, options.bench.profile);
