@@ -139,94 +139,6 @@ const std::vector<Row>& rows_of_one() {
   return rows;
 }
 
-struct Union {
-  std::string_view word;
-  Form form;
-  std::vector<Member> members;
-};
-
-// Members with one region for all of these faults.
-std::vector<Member> each_in(std::string_view region,
-                            std::initializer_list<std::string_view> faults) {
-  std::vector<Member> out;
-  for (const std::string_view fault : faults) out.push_back({fault, {region}});
-  return out;
-}
-
-// Kernels with ten errors each. None may hide another.
-const std::vector<Union>& unions() {
-  static const std::vector<Union> list = {
-      {"long_prompts",
-       table,
-       {{"window_at_start", {"from_64_tokens"}},
-        {"head_stride_packed", {"above_33_tokens"}},
-        {"position_stride_ignored", {"from_100_tokens"}},
-        {"rows_by_position", {"above_33_tokens"}},
-        {"first_table_for_all", {"from_64_tokens"}},
-        {"table_stride_ignored", {"above_33_tokens"}},
-        {"scale_ignored", {"from_100_tokens"}},
-        {"always_forward", {"from_64_tokens"}},
-        {"copied_rotated", {"above_33_tokens"}},
-        {"read_after_write", {"above_1200_tokens"}}}},
-      {"many_heads",
-       exact,
-       {{"window_at_start", {"from_36_heads"}},
-        {"token_stride_packed", {"above_17_heads"}},
-        {"equal_steps_assumed", {"from_36_heads"}},
-        {"i64_as_i32", {"odd_heads"}},
-        {"negative_clamped", {"from_36_heads"}},
-        {"scale_twice", {"above_17_heads"}},
-        {"always_forward", {"odd_heads"}},
-        {"pairs_adjacent", {"from_36_heads"}},
-        {"copied_rotated", {"above_17_heads"}},
-        {"last_rows_left", {"from_36_heads"}}}},
-      {"backward", table,
-       each_in("transposed",
-               {"window_at_start", "head_stride_packed", "equal_steps_assumed", "i64_as_i32",
-                "rows_by_position", "first_sin_for_all", "scale_positive", "copied_rotated",
-                "read_after_write", "last_pairs_left"})},
-      {"second_tensor", exact,
-       each_in("second_tensor",
-               {"window_at_start", "head_stride_packed", "position_stride_ignored",
-                "equal_steps_assumed", "i64_as_i32", "negative_clamped", "scale_ignored",
-                "always_forward", "pairs_adjacent", "last_rows_left"})},
-      {"large_tensors", table,
-       each_in("above_256_kib",
-               {"window_at_start", "in_like_out", "position_stride_ignored", "rows_by_position",
-                "first_table_for_all", "table_stride_ignored", "scale_in_f16", "always_forward",
-                "copied_rotated", "pairs_adjacent"})},
-      {"in_place", bf16,
-       each_in("in_place", {"window_at_start", "head_stride_packed", "position_stride_ignored",
-                            "i64_as_i32", "rows_by_position", "first_table_for_all", "scale_twice",
-                            "always_forward", "copied_rotated", "last_pairs_left"})},
-      {"mixed",
-       table,
-       {{"window_at_start", {"by_token"}},
-        {"head_stride_packed", {"scaled"}},
-        {"out_like_in", {"interleaved"}},
-        {"position_stride_ignored", {"in_place"}},
-        {"i64_as_i32", {"above_14_rows"}},
-        {"first_table_for_all", {"partial"}},
-        {"scale_taken_for_one", {"above_128_dims"}},
-        {"always_forward", {"odd_heads"}},
-        {"copied_rotated", {"strided_positions"}},
-        {"last_rows_left", {"second_tensor"}}}},
-      {"three_meet",
-       f64,
-       {{"tail_not_copied", {"from_64_tokens"}},
-        {"front_not_copied", {"above_17_heads"}},
-        {"tail_scaled", {"in_place"}},
-        {"batch_stride_packed", {"partial"}},
-        {"row_of_token_alone", {"above_33_tokens"}},
-        {"backward_unscaled", {"by_token"}},
-        {"copied_scaled", {"from_100_tokens"}},
-        {"copied_left_out", {"from_36_heads"}},
-        {"tail_touched", {"interleaved"}},
-        {"first_table_for_all", {"transposed", "padded_in"}}}},
-  };
-  return list;
-}
-
 struct Twin {
   std::string_view refusal;
   Form form;
@@ -271,8 +183,6 @@ std::vector<Composed> all_kernels() {
   for (const Form& form : {table, f64, f16, bf16, exact, any_types})
     out.push_back({control_of(form), form, {}, ""});
   for (const Row& row : rows_of_one()) out.push_back({name_of(row), row.form, {row.member}, ""});
-  for (const Union& u : unions())
-    out.push_back({joined({"mutant_ten", u.word, u.form.suffix}), u.form, u.members, ""});
   for (const Twin& t : twins()) {
     out.push_back({joined({"control_refuses", t.refusal, t.form.suffix}), t.form, {}, t.refusal});
     out.push_back({joined({"mutant_refuses", t.refusal, t.member.fault, t.form.suffix}),
@@ -301,20 +211,14 @@ const Composed* composed_named(std::string_view kernel) {
   return found == list.end() ? nullptr : &*found;
 }
 
-Level level_of(const Member& member) {
-  const auto words = conditions_of(member);
+Level level_of(const Composed& kernel) {
+  if (kernel.members.empty()) return 0;
+  const auto words = conditions_of(kernel.members[0]);
   Level level = static_cast<Level>(words.size());
   // These cases are too large for weaker profiles.
   if (std::ranges::count(words, "above_6_mib") > 0) level = std::max(level, 3);
   if (std::ranges::count(words, "above_12_mib") > 0) level = std::max(level, 4);
   return level;
-}
-
-Level level_of(const Composed& kernel) {
-  if (kernel.members.empty()) return 0;
-  Level least = level_of(kernel.members.front());
-  for (const Member& member : kernel.members) least = std::min(least, level_of(member));
-  return least;
 }
 
 }  // namespace ropewalk::mutants

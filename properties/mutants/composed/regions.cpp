@@ -95,12 +95,6 @@ constexpr Meaning meanings[] = {
        const rope_tensor& s = p.tensor[tensor];
        return p.tokens > 1 && s.heads > 1 && s.in_head_stride > s.in_token_stride;
      }},
-    {"padded_in",
-     [](auto& p, auto&, auto tensor) {
-       const rope_tensor& s = p.tensor[tensor];
-       return s.heads > 1 && s.in_head_stride > s.head_dim &&
-              (p.tokens == 1 || s.in_token_stride > s.in_head_stride);
-     }},
 };
 
 }  // namespace
