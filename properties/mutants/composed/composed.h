@@ -2,8 +2,8 @@
 // such a fault if a second path (blocks of 64 tokens, a vector body, a batch loop) forgets what its
 // first path handles.
 //
-// This is the table: plain words, with no kernel in it. The plugin gives each word its meaning in a
-// kernel (faults.cpp, regions.cpp, refusals.cpp), and composed_test.cpp its meaning in a case.
+// This is the table: plain words, with no kernel in it. Each word has a meaning in a kernel
+// (faults.cpp, regions.cpp, refusals.cpp), and in a case (composed_test.cpp).
 #pragma once
 #include <cstdint>
 #include <string>
