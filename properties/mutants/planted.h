@@ -119,13 +119,16 @@ RegisteredKernel altered(const char* name, Change change) {
   change(info);
   return RegisteredKernel(info);
 }
-/// Makes a kernel of tables refuse what `accepts(problem)` does not take.
+/// Makes a kernel refuse what `accepts(problem)` does not take.
+template <class Accepts, decltype(supports_table) otherwise>
+std::int32_t supports_limited(const rope_problem* p, const char** reason) {
+  return Accepts{}(*p) ? otherwise(p, reason) : refuse(reason, "outside this kernel's limits");
+}
 template <class Accepts>
 void limit(KernelInfo& info, Accepts) {
-  info.supports = [](const rope_problem* p, const char** reason) {
-    return Accepts{}(*p) ? supports_table(p, reason)
-                         : refuse(reason, "outside this kernel's limits");
-  };
+  info.supports = info.angle_contract == ROPE_CONTRACT_TABLE
+                      ? supports_limited<Accepts, supports_table>
+                      : supports_limited<Accepts, supports_angles>;
 }
 template <class Hooks = Correct, class Accepts>
 RegisteredKernel limited(const char* name, Accepts accepts) {

@@ -16,14 +16,16 @@ constexpr Form any_types{ROPE_CONTRACT_TABLE, Dtype::f32, "any_types_table", tru
 struct Row {
   Form form;
   Member member;
+  std::string_view refusal = "";  ///< is also a control
 };
 
-const std::vector<Row>& rows_of_one() {
-  static const std::vector<Row> rows = {
+const std::vector<Row>& rows() {
+  static const std::vector<Row> list = {
       // Two conditions must meet.
       {table, {"window_at_start", {"from_64_tokens"}}},
       {exact, {"window_at_start", {"above_17_heads"}}},
       {f16, {"window_at_start", {"transposed"}}},
+      {f16, {"copied_by_float", {"transposed"}}},
       {table, {"window_at_start", {"second_tensor"}}},
       {f64, {"window_at_start", {"own_tables"}}},
       {table, {"head_stride_packed", {"from_64_tokens"}}},
@@ -135,33 +137,21 @@ const std::vector<Row>& rows_of_one() {
       {table, {"copied_scaled", {"from_64_tokens", "head_major"}}},
       {exact, {"i64_in_16_bits", {"transposed", "above_14_rows"}}},
       {any_types, {"bytes_of_first", {"above_33_tokens", "in_place"}}},
-  };
-  return rows;
-}
-
-struct Twin {
-  std::string_view refusal;
-  Form form;
-  Member member;
-};
-
-// A refusal, and an error in what is still accepted. Each refusal is also a control.
-const std::vector<Twin>& twins() {
-  static const std::vector<Twin> list = {
-      {"odd_halves", table, {"window_at_start", {"from_64_tokens"}}},
-      {"other_windows", table, {"scale_ignored", {"above_17_heads"}}},
-      {"part_blocks", table, {"head_stride_packed", {"transposed"}}},
-      {"other_heads", table, {"rows_by_position", {"interleaved"}}},
-      {"long_prompts", table, {"first_table_for_all", {"in_place"}}},
-      {"other_models", bf16, {"always_forward", {"from_64_tokens"}}},
-      {"odd_sizes", table, {"scale_twice", {"from_64_tokens"}}},
-      {"short_prompts", table, {"i64_as_i32", {"above_17_heads"}}},
-      {"unfused", table, {"position_stride_ignored", {"transposed"}}},
-      {"packed_positions", exact, {"scale_ignored", {"interleaved"}}},
-      {"packed_tables", table, {"copied_rotated", {"above_14_rows"}}},
-      {"odd_tiles", table, {"window_at_start", {"in_place"}}},
-      {"unscaled", table, {"read_after_write", {"above_17_heads"}}},
-      {"token_major", table, {"i64_as_i32", {"from_64_tokens"}}},
+      // A refusal, and an error in what is still accepted.
+      {table, {"window_at_start", {"from_64_tokens"}}, "odd_halves"},
+      {table, {"scale_ignored", {"above_17_heads"}}, "other_windows"},
+      {table, {"head_stride_packed", {"transposed"}}, "part_blocks"},
+      {table, {"rows_by_position", {"interleaved"}}, "other_heads"},
+      {table, {"first_table_for_all", {"in_place"}}, "long_prompts"},
+      {bf16, {"always_forward", {"from_64_tokens"}}, "other_models"},
+      {table, {"scale_twice", {"from_64_tokens"}}, "odd_sizes"},
+      {table, {"i64_as_i32", {"above_17_heads"}}, "short_prompts"},
+      {table, {"position_stride_ignored", {"transposed"}}, "unfused"},
+      {exact, {"scale_ignored", {"interleaved"}}, "packed_positions"},
+      {table, {"copied_rotated", {"above_14_rows"}}, "packed_tables"},
+      {table, {"window_at_start", {"in_place"}}, "odd_tiles"},
+      {table, {"read_after_write", {"above_17_heads"}}, "unscaled"},
+      {table, {"i64_as_i32", {"from_64_tokens"}}, "token_major"},
   };
   return list;
 }
@@ -173,22 +163,22 @@ std::string joined(std::initializer_list<std::string_view> words) {
 }
 
 std::string name_of(const Row& row) {
-  std::string name = joined({"mutant", row.member.fault});
-  for (const std::string_view region : row.member.regions) name += "_" + std::string(region);
-  return joined({name, row.form.suffix});
+  const auto& [form, member, refusal] = row;
+  if (!refusal.empty()) return joined({"mutant_refuses", refusal, member.fault, form.suffix});
+  std::string name = joined({"mutant", member.fault});
+  for (const std::string_view region : member.regions) name += "_" + std::string(region);
+  return joined({name, form.suffix});
 }
 
 std::vector<Composed> all_kernels() {
   std::vector<Composed> out;
   for (const Form& form : {table, f64, f16, bf16, exact, any_types})
     out.push_back({control_of(form), form, {}, ""});
-  for (const Row& row : rows_of_one()) out.push_back({name_of(row), row.form, {row.member}, ""});
-  for (const Twin& t : twins()) {
-    out.push_back({joined({"control_refuses", t.refusal, t.form.suffix}), t.form, {}, t.refusal});
-    out.push_back({joined({"mutant_refuses", t.refusal, t.member.fault, t.form.suffix}),
-                   t.form,
-                   {t.member},
-                   t.refusal});
+  for (const Row& row : rows()) {
+    if (!row.refusal.empty())
+      out.push_back(
+          {joined({"control_refuses", row.refusal, row.form.suffix}), row.form, {}, row.refusal});
+    out.push_back({name_of(row), row.form, {row.member}, row.refusal});
   }
   return out;
 }

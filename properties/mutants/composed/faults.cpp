@@ -72,6 +72,8 @@ constexpr Fault meanings[] = {
      [](Plan& plan) {
        if (is_turned(plan)) plan.copied_scale = plan.scale;
      }},
+    {"copied_by_float", "partial", "copies through a float, so signalling NaNs become quiet", "",
+     [](Plan& plan) { plan.copies_by_float = true; }},
     {"tail_touched", "partial ragged_pairs",
      "stores a whole vector, so the first dim behind the window becomes 0", "sglang #35096",
      [](Plan& plan) { plan.touches_behind = plan.p.rotary_dim % 16 != 0; }},
@@ -204,9 +206,7 @@ constexpr Fault meanings[] = {
      [](Plan& plan) {
        const void* at = plan.o.positions;
        if (at == nullptr) return;
-       plan.first_position = kept_at<std::int64_t>(at, plan.p.position_dtype == ROPE_I64
-                                                           ? *static_cast<const std::int64_t*>(at)
-                                                           : *static_cast<const std::int32_t*>(at));
+       plan.first_position = kept_at(at, token_at(plan.p, plan.o, 0, 0).position);
      }},
     {"stale_row", "others_before by_token", "keeps the first table entry by the table's address",
      "KernelBench and GPU MODE exploits",
