@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <regex>
 #include <utility>
 
 #include "base/glob.h"
@@ -28,17 +29,13 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
   return parts;
 }
 
-bool is_date(std::string_view text) {
-  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  int number[3] = {};
-  for (const std::size_t i : {0u, 1u, 2u, 3u, 5u, 6u, 8u, 9u}) {
-    if (text[i] < '0' || text[i] > '9') return false;
-    int& part = number[i < 4 ? 0 : i < 7 ? 1 : 2];
-    part = 10 * part + (text[i] - '0');
-  }
-  return std::chrono::year_month_day(std::chrono::year(number[0]),
-                                     std::chrono::month(static_cast<unsigned>(number[1])),
-                                     std::chrono::day(static_cast<unsigned>(number[2])))
+bool is_date(const std::string& text) {
+  static const std::regex form("[0-9]{4}-[0-9]{2}-[0-9]{2}");
+  if (!std::regex_match(text, form)) return false;
+  const auto month = static_cast<unsigned>(std::stoi(text.substr(5, 2)));
+  const auto day = static_cast<unsigned>(std::stoi(text.substr(8)));
+  return std::chrono::year_month_day(std::chrono::year(std::stoi(text)), std::chrono::month(month),
+                                     std::chrono::day(day))
       .ok();
 }
 

@@ -10,7 +10,7 @@
 // Untouched dims: elements outside the rotated window, and tensors with rotate = 0, are copied bit
 // for bit, also NaN payloads and infinities. There is no bound: bits are equal or not.
 //
-// untouched_dims kills by itself: whole_head, untouched, rotates_all, half_copies
+// untouched_dims kills by itself: whole_head, untouched, rotates_all, copied_by_float
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -64,10 +64,6 @@ RegisteredKernel in_prepare(const char* name, Misdeed) {
 
 // ---- what apply must not do
 
-void allocate() {
-  void* volatile memory = std::malloc(100);
-  std::free(memory);
-}
 const auto allocates = in_apply("mutant_allocates_table", [] { allocate(); });
 
 // Where a breach cannot happen, `allocate` takes its place. A sanitizer maps memory and runs

@@ -44,17 +44,6 @@ const auto by_complex = planted<Rotates>("control_complex_table", [](const Pair&
   x.out[x.at.second] = x.scale * y.imag();
 });
 
-// Turns by polar form: lengths by hypot, angles by atan2, all in double. An output is rounded once,
-// but no product with 1 or 0 keeps it exact. So position 0 changes the small element of a pair of
-// unlike elements: by 1e-16 of the length, where that is more than half its last place.
-const auto form = planted<Rotates>("control_polar_form_table", [](const Pair& x) {
-  const double x1{x.in[x.at.first]}, x2{x.in[x.at.second]}, c{x.cos1}, s{x.sin1};
-  const double length = x.scale * std::hypot(x1, x2) * std::hypot(c, s);
-  const double angle = std::atan2(x2, x1) + std::atan2(s, c);
-  x.out[x.at.first] = static_cast<float>(length * std::cos(angle));
-  x.out[x.at.second] = static_cast<float>(length * std::sin(angle));
-});
-
 // Copies everything first and then works in place, so it writes each output twice and reads it.
 const auto then_rotate = planted<Sees>("control_copy_then_rotate_table", [](auto& p, auto& o) {
   for_each_out_row(p, o, [&](float* row, auto& s, std::uint32_t tensor, auto& token, auto head) {
@@ -97,33 +86,6 @@ struct TableIn22Bits : Correct {
 };
 const auto declared_bound = altered<TableIn22Bits>("control_declared_bound_table",
                                                    [](KernelInfo& info) { info.error_bound = 8; });
-
-// Subnormal outputs become zero, as the kernel declares. Undeclared, as -ffast-math in a
-// constructor makes it, this is seen by agreement on tiny values.
-struct Flushing : Correct {
-  static float flushed(float v) { return v > -0x1p-126f && v < 0x1p-126f ? 0 : v; }
-  void rotate(const Pair& x) override {
-    Correct::rotate(x);
-    x.out[x.at.first] = flushed(x.out[x.at.first]);
-    x.out[x.at.second] = flushed(x.out[x.at.second]);
-  }
-};
-void declare_flushing(KernelInfo& info) {
-  info.flags |= ROPE_FLUSHES_SUBNORMALS;
-}
-const auto flushing = altered<Flushing>("control_flushes_subnormals_table", declare_flushing);
-const auto undeclared = planted<Flushing>("mutant_flushes_subnormals_table");
-
-// Every subnormal product becomes zero too, as FTZ does in the whole loop.
-struct FlushingProducts : Flushing {
-  void rotate(const Pair& x) override {
-    const float x1 = x.in[x.at.first], x2 = x.in[x.at.second];
-    x.out[x.at.first] = flushed(x.scale * flushed(flushed(x1 * x.cos1) - flushed(x2 * x.sin1)));
-    x.out[x.at.second] = flushed(x.scale * flushed(flushed(x2 * x.cos2) + flushed(x1 * x.sin2)));
-  }
-};
-const auto flushing_products =
-    altered<FlushingProducts>("control_flushes_products_table", declare_flushing);
 
 // Applies the scale in each product, before all else. This rounds differently, also for subnormals.
 const auto in_products = planted<Rotates>("control_scale_in_products_table", [](const Pair& x) {

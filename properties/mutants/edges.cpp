@@ -48,24 +48,17 @@ const auto far_below = planted<Locates>("mutant_far_below_zero_exact", [](auto&,
 });
 
 // Refuses far positions, as it declares, and is wrong at one position that it accepts.
-template <class Hooks>
-RegisteredKernel near_only(const char* name) {
-  return altered<Hooks>(name, [](KernelInfo& info) {
-    info.supports = [](const rope_problem* p, const char** reason) {
-      constexpr std::int64_t reach = 1 << 24;
-      return p->max_position > reach || p->min_position < -reach
-                 ? refuse(reason, "positions beyond 2^24")
-                 : supports_angles(p, reason);
-    };
-  });
-}
+constexpr auto is_near = [](auto& p) {
+  constexpr std::int64_t reach = 1 << 24;
+  return p.max_position <= reach && p.min_position >= -reach;
+};
 struct WrongAtMillion : Correct {
   void locate(const rope_problem&, Token& token) override {
     if (token.position == 1'000'000) token.position = 999'999;
   }
 };
-const auto wrong_at_million = near_only<WrongAtMillion>("mutant_wrong_in_reach_exact");
-const auto in_reach = near_only<Correct>("control_positions_in_reach_exact");
+const auto wrong_at_million = limited<WrongAtMillion>("mutant_wrong_in_reach_exact", is_near);
+const auto in_reach = limited("control_positions_in_reach_exact", is_near);
 
 // The longest row of a batch changes the frequencies of the others, as a scaling by the longest
 // input does.

@@ -1,6 +1,5 @@
 // Errors that laws about two calls find best. They depend on the size of x, on values that are not
 // finite, on a tensor's place, or on its neighbours.
-#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -9,40 +8,6 @@
 
 namespace ropewalk::mutants {
 namespace {
-
-// Rotates (f(x1), f(x2)) instead of (x1, x2).
-template <float (*f)(float)>
-struct InputThrough : Correct {
-  void rotate(const Pair& x) override {
-    const float both[2] = {f(x.in[x.at.first]), f(x.in[x.at.second])};
-    Pair changed = x;
-    changed.in = both;
-    changed.at = {0, 1};
-    float out[2];
-    changed.out = out;
-    Correct::rotate(changed);
-    x.out[x.at.first] = out[0];
-    x.out[x.at.second] = out[1];
-  }
-};
-
-// Saturates like a fixed-point unit. Seen by agreement, linearity, power_of_two.
-float limited(float x) {
-  return std::clamp(x, -0.75f, 0.75f);
-}
-const auto limited_input = planted<InputThrough<limited>>("mutant_limited_input_table");
-
-// Rounds to absolute steps of 2^-20. Seen by agreement, linearity, power_of_two.
-float in_steps(float x) {
-  return std::nearbyint(x * 0x1p20f) * 0x1p-20f;
-}
-const auto fixed_point = planted<InputThrough<in_steps>>("mutant_fixed_point_table");
-
-// Replaces values that are not finite, so no finite input shows it. Seen by pair_locality only.
-float tidied(float x) {
-  return std::isfinite(x) ? x : 0;
-}
-const auto nan_to_zero = planted<InputThrough<tidied>>("mutant_nan_to_zero_table");
 
 // A matrix product that multiplies its zeros too, without declaring ROPE_MIXES_PAIRS. Seen by
 // pair_locality only.

@@ -19,15 +19,6 @@ const auto dense = planted<SeesEach>(
     "mutant_heads_taken_as_dense_table",
     [](auto&, rope_tensor& s) { s.in_head_stride = s.out_head_stride = s.head_dim; });
 
-// Lays the outputs out like the inputs. Seen by unwritten_outputs, or by any property through a
-// stray write.
-const auto inputs =
-    planted<SeesEach>("mutant_outputs_like_inputs_table", [](auto&, rope_tensor& s) {
-      s.out_batch_stride = s.in_batch_stride;
-      s.out_token_stride = s.in_token_stride;
-      s.out_head_stride = s.in_head_stride;
-    });
-
 // Flattens batch and tokens to rows and reads their pitch from the token axis, but for one token
 // that stride means nothing. Released Triton wrappers do this on [batch, heads, 1, head_dim]. Seen
 // by agreement and unwritten_outputs, or by any property through a crash or a stray write.

@@ -62,14 +62,6 @@ std::int32_t supports_table(const rope_problem* p, const char** reason) {
   return supports_float_data(*p, ROPE_ANGLES_TABLE, false, reason);
 }
 
-std::int32_t supports_angles(const rope_problem* p, const char** reason) {
-  return supports_float_data(*p, ROPE_ANGLES_INV_FREQ, false, reason);
-}
-
-std::size_t row_bytes(const rope_problem* p) {
-  return static_cast<std::size_t>(p->rotary_dim) * sizeof(float);
-}
-
 float* out_row(const rope_problem& p, const rope_operands& o, std::uint32_t tensor,
                std::int64_t batch, std::int64_t token, std::int64_t head) {
   const rope_tensor& s = p.tensor[tensor];

@@ -11,6 +11,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 #include <string_view>
 #include <type_traits>
@@ -18,6 +19,7 @@
 #include "kernels/api/half.h"
 #include "kernels/api/kernel.h"
 #include "kernels/common/integer_phase.h"
+#include "kernels/common/own_angles.h"
 
 namespace ropewalk::mutants {
 
@@ -62,9 +64,8 @@ class Correct {
 std::int32_t run(Correct& hooks, const rope_problem& p, const rope_operands& o);
 
 std::int32_t supports_table(const rope_problem* p, const char** reason);
-std::int32_t supports_angles(const rope_problem* p, const char** reason);
-/// The size in bytes of the row of cos and sin for own angles.
-std::size_t row_bytes(const rope_problem* p);
+constexpr auto supports_angles = supports_own_angles;
+constexpr auto row_bytes = own_angles_workspace_bytes;
 
 template <class Hooks>
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
@@ -119,13 +120,25 @@ RegisteredKernel altered(const char* name, Change change) {
   change(info);
   return RegisteredKernel(info);
 }
-/// Makes a kernel of tables refuse what `accepts(problem)` does not take.
+/// A kernel whose apply is this.
+template <class Apply>
+RegisteredKernel with_apply(const char* name, Apply) {
+  return altered(name, [](KernelInfo& info) {
+    info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+      return Apply{}(*p, *o);
+    };
+  });
+}
+/// Makes a kernel refuse what `accepts(problem)` does not take.
+template <class Accepts, decltype(supports_table) otherwise>
+std::int32_t supports_limited(const rope_problem* p, const char** reason) {
+  return Accepts{}(*p) ? otherwise(p, reason) : refuse(reason, "outside this kernel's limits");
+}
 template <class Accepts>
 void limit(KernelInfo& info, Accepts) {
-  info.supports = [](const rope_problem* p, const char** reason) {
-    return Accepts{}(*p) ? supports_table(p, reason)
-                         : refuse(reason, "outside this kernel's limits");
-  };
+  info.supports = info.angle_contract == ROPE_CONTRACT_TABLE
+                      ? supports_limited<Accepts, supports_table>
+                      : supports_limited<Accepts, supports_angles>;
 }
 template <class Hooks = Correct, class Accepts>
 RegisteredKernel limited(const char* name, Accepts accepts) {
@@ -203,6 +216,11 @@ const float* in_row(const rope_problem& p, const rope_operands& o, std::uint32_t
 /// The nearest bfloat16 of a finite value, ties to even.
 inline float to_bf16(float value) {
   return Bf16{value};
+}
+
+inline void allocate() {
+  void* volatile memory = std::malloc(100);
+  std::free(memory);
 }
 
 /// Gives a call other positions: [batch, tokens], packed.

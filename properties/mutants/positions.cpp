@@ -178,12 +178,7 @@ const auto one_position =
 // Takes rows of a batch for equal if their first, middle and last positions are. Seen by agreement.
 const auto three = planted<Sees>("mutant_rows_alike_by_three_table", [](auto& p, auto& o) {
   if (p.batch < 2 || o.positions == nullptr || p.table_rows_by == ROPE_ROW_BY_TOKEN) return;
-  const auto at = [&](std::int64_t b, std::int64_t t) {
-    const std::int64_t i =
-        b * p.position_batch_stride + (p.tokens > 1 ? t * p.position_token_stride : 0);
-    return p.position_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.positions)[i]
-                                        : static_cast<const std::int32_t*>(o.positions)[i];
-  };
+  const auto at = [&](auto b, auto t) { return token_at(p, o, b, t).position; };
   for (std::int64_t b = 1; b < p.batch; ++b)
     for (const std::int64_t t : {std::int64_t{0}, p.tokens / 2, p.tokens - 1})
       if (at(b, t) != at(0, t)) return;

@@ -12,16 +12,6 @@
 namespace ropewalk::mutants {
 namespace {
 
-// A kernel whose apply is this.
-template <class Apply>
-RegisteredKernel with_apply(const char* name, Apply) {
-  return altered(name, [](KernelInfo& info) {
-    info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
-      return Apply{}(*p, *o);
-    };
-  });
-}
-
 // CRASH with the address.
 const auto segfault = with_apply("mutant_segfault", [](auto&, auto&) {
   volatile float* volatile nowhere = nullptr;

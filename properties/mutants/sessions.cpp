@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
-#include <cstdlib>
 #include <utility>
 
 #include "properties/mutants/planted.h"
@@ -123,10 +122,6 @@ KernelInfo on_hundredth_call(const char* name) {
   return info;
 }
 
-void allocate() {
-  void* volatile block = std::malloc(99);
-  std::free(block);
-}
 const RegisteredKernel allocates_late{
     on_hundredth_call<allocate>("mutant_allocates_on_100th_call_table")};
 

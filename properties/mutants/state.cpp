@@ -107,15 +107,6 @@ const auto then = planted<Sees>("mutant_wrong_now_and_then_table", [](auto& p, a
   if (++calls % 97 == 0) p.operation = ROPE_TRANSPOSE - p.operation;
 });
 
-// A race, simulated by a generator: one pair in 200 keeps its input. vLLM PR 48872, Megatron PR
-// 5980. Seen by agreement and position_sweep.
-const auto pairs = planted<Rotates>("mutant_raced_pairs_table", [](const Pair& x) {
-  static std::uint32_t luck = 1;
-  luck = luck * 1664525u + 1013904223u;
-  Correct().rotate(x);
-  if (luck >> 16 < 65536 / 200) x.out[x.at.first] = x.in[x.at.first];
-});
-
 // Keeps the positions of a state's first call for ever, so decoding stands still. Seen by
 // agreement.
 struct KeptPositions : std::vector<std::int64_t> {

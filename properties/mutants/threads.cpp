@@ -4,8 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
-#include <new>
 #include <thread>
+#include <vector>
 
 #include "properties/mutants/planted.h"
 
@@ -142,16 +142,14 @@ struct ThroughState : Correct {
     }
   }
 };
+struct HeadScratch : std::vector<float> {
+  explicit HeadScratch(const rope_problem& p) : vector(static_cast<std::size_t>(p.rotary_dim)) {}
+};
 const RegisteredKernel scratch_in_state{[] {
-  KernelInfo info = promised<Correct>("mutant_scratch_in_state_table");
-  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
-    *state = new (std::nothrow) float[static_cast<std::size_t>(p->rotary_dim)];
-    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
-  };
-  info.release = [](void* state) { delete[] static_cast<float*>(state); };
+  KernelInfo info = with_state<HeadScratch>(promised<Correct>("mutant_scratch_in_state_table"));
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     ThroughState hooks;
-    hooks.scratch = static_cast<float*>(state);
+    hooks.scratch = static_cast<HeadScratch*>(state)->data();
     return run(hooks, *p, *o);
   };
   return info;

@@ -34,6 +34,7 @@
 #include "harness/cases/layouts.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
+#include "properties/truth/agreement.h"
 #include "properties/two_runs.h"
 #include "properties/whole_output.h"
 
@@ -42,22 +43,6 @@ using namespace harness;
 namespace {
 
 // ---- shared_inputs
-
-void add_broadcasts(std::vector<Case>& cases, Case c, const Offer& offer) {
-  const auto add = [&](bool offered, std::int64_t Strides::*axis) {
-    if (!offered) return;
-    Case one = c;
-    broadcast_input(one, axis);
-    cases.push_back(one);
-    if (!offer.two_tensors || one.tensors.size() > 1) return;
-    one.tensors.push_back(one.tensors[0]);
-    one.tensors[0].in = {};  // Q as usual, K for all
-    cases.push_back(one);
-  };
-  add(offer.broadcast_heads, &Strides::head);
-  add(offer.broadcast_tokens, &Strides::token);
-  add(offer.broadcast_batch, &Strides::batch);
-}
 
 std::vector<Case> with_two_tensors(Case c, const Offer& offer) {
   std::vector<Case> cases;

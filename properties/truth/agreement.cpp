@@ -28,6 +28,22 @@ Finding check_agreement(Subject& subject, const Case& c) {
                                                  : failure;
 }
 
+void add_broadcasts(std::vector<Case>& cases, const Case& c, const Offer& offer) {
+  const auto add = [&](bool offered, std::int64_t Strides::*axis) {
+    if (!offered) return;
+    Case one = c;
+    broadcast_input(one, axis);
+    cases.push_back(one);
+    if (!offer.two_tensors || one.tensors.size() > 1) return;
+    one.tensors.push_back(one.tensors[0]);
+    one.tensors[0].in = {};  // Q as usual, K for all
+    cases.push_back(one);
+  };
+  add(offer.broadcast_heads, &Strides::head);
+  add(offer.broadcast_tokens, &Strides::token);
+  add(offer.broadcast_batch, &Strides::batch);
+}
+
 namespace {
 
 // The same case in the other operation and placement: backward and in place.
@@ -94,14 +110,7 @@ void add_fourth(std::vector<Case>& cases, const Offer& offer) {
     for (TensorCase& each : laid.tensors) each.in = each.out = layout;
     add_both(cases, laid, offer);
   }
-  const auto add_broadcast = [&](bool offered, std::int64_t Strides::*axis) {
-    if (!offered) return;
-    cases.push_back(c);
-    broadcast_input(cases.back(), axis);
-  };
-  add_broadcast(offer.broadcast_batch, &Strides::batch);
-  add_broadcast(offer.broadcast_tokens, &Strides::token);
-  add_broadcast(offer.broadcast_heads, &Strides::head);
+  add_broadcasts(cases, c, offer);
   if (!offer.any_alignment) return;  // fused, all tensors but one begin anywhere
   fuse(c);
   add_both(cases, c, offer);

@@ -2,8 +2,8 @@
 // such a fault if a second path (blocks of 64 tokens, a vector body, a batch loop) forgets what its
 // first path handles.
 //
-// This is the table: plain words, with no kernel in it. The plugin gives each word its meaning in a
-// kernel (faults.cpp, regions.cpp, refusals.cpp), and composed_test.cpp its meaning in a case.
+// This is the table: plain words, with no kernel in it. Each word has a meaning in a kernel
+// (faults.cpp, regions.cpp, refusals.cpp), and in a case (composed_test.cpp).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -33,7 +33,7 @@ struct Form {
   bool any_types = false;
 };
 
-/// A kernel: a mutant with one member, a union with ten, or a control with none.
+/// A kernel: a mutant with one member, or a control with none.
 struct Composed {
   std::string name;
   Form form;
@@ -59,9 +59,7 @@ const Composed* composed_named(std::string_view kernel);
 /// regions. Their number is the member's strength. Throws std::logic_error for an unknown fault.
 std::vector<std::string_view> conditions_of(const Member& member);
 
-/// The level at which a member must die. That of a mutant is the least of its members. A control
-/// has level 0.
-Level level_of(const Member& member);
+/// The level at which a mutant must die. A control has level 0.
 Level level_of(const Composed& kernel);
 
 }  // namespace ropewalk::mutants

@@ -16,14 +16,16 @@ constexpr Form any_types{ROPE_CONTRACT_TABLE, Dtype::f32, "any_types_table", tru
 struct Row {
   Form form;
   Member member;
+  std::string_view refusal = "";  ///< is also a control
 };
 
-const std::vector<Row>& rows_of_one() {
-  static const std::vector<Row> rows = {
+const std::vector<Row>& rows() {
+  static const std::vector<Row> list = {
       // Two conditions must meet.
       {table, {"window_at_start", {"from_64_tokens"}}},
       {exact, {"window_at_start", {"above_17_heads"}}},
       {f16, {"window_at_start", {"transposed"}}},
+      {f16, {"copied_by_float", {"transposed"}}},
       {table, {"window_at_start", {"second_tensor"}}},
       {f64, {"window_at_start", {"own_tables"}}},
       {table, {"head_stride_packed", {"from_64_tokens"}}},
@@ -135,121 +137,21 @@ const std::vector<Row>& rows_of_one() {
       {table, {"copied_scaled", {"from_64_tokens", "head_major"}}},
       {exact, {"i64_in_16_bits", {"transposed", "above_14_rows"}}},
       {any_types, {"bytes_of_first", {"above_33_tokens", "in_place"}}},
-  };
-  return rows;
-}
-
-struct Union {
-  std::string_view word;
-  Form form;
-  std::vector<Member> members;
-};
-
-// Members with one region for all of these faults.
-std::vector<Member> each_in(std::string_view region,
-                            std::initializer_list<std::string_view> faults) {
-  std::vector<Member> out;
-  for (const std::string_view fault : faults) out.push_back({fault, {region}});
-  return out;
-}
-
-// Kernels with ten errors each. None may hide another.
-const std::vector<Union>& unions() {
-  static const std::vector<Union> list = {
-      {"long_prompts",
-       table,
-       {{"window_at_start", {"from_64_tokens"}},
-        {"head_stride_packed", {"above_33_tokens"}},
-        {"position_stride_ignored", {"from_100_tokens"}},
-        {"rows_by_position", {"above_33_tokens"}},
-        {"first_table_for_all", {"from_64_tokens"}},
-        {"table_stride_ignored", {"above_33_tokens"}},
-        {"scale_ignored", {"from_100_tokens"}},
-        {"always_forward", {"from_64_tokens"}},
-        {"copied_rotated", {"above_33_tokens"}},
-        {"read_after_write", {"above_1200_tokens"}}}},
-      {"many_heads",
-       exact,
-       {{"window_at_start", {"from_36_heads"}},
-        {"token_stride_packed", {"above_17_heads"}},
-        {"equal_steps_assumed", {"from_36_heads"}},
-        {"i64_as_i32", {"odd_heads"}},
-        {"negative_clamped", {"from_36_heads"}},
-        {"scale_twice", {"above_17_heads"}},
-        {"always_forward", {"odd_heads"}},
-        {"pairs_adjacent", {"from_36_heads"}},
-        {"copied_rotated", {"above_17_heads"}},
-        {"last_rows_left", {"from_36_heads"}}}},
-      {"backward", table,
-       each_in("transposed",
-               {"window_at_start", "head_stride_packed", "equal_steps_assumed", "i64_as_i32",
-                "rows_by_position", "first_sin_for_all", "scale_positive", "copied_rotated",
-                "read_after_write", "last_pairs_left"})},
-      {"second_tensor", exact,
-       each_in("second_tensor",
-               {"window_at_start", "head_stride_packed", "position_stride_ignored",
-                "equal_steps_assumed", "i64_as_i32", "negative_clamped", "scale_ignored",
-                "always_forward", "pairs_adjacent", "last_rows_left"})},
-      {"large_tensors", table,
-       each_in("above_256_kib",
-               {"window_at_start", "in_like_out", "position_stride_ignored", "rows_by_position",
-                "first_table_for_all", "table_stride_ignored", "scale_in_f16", "always_forward",
-                "copied_rotated", "pairs_adjacent"})},
-      {"in_place", bf16,
-       each_in("in_place", {"window_at_start", "head_stride_packed", "position_stride_ignored",
-                            "i64_as_i32", "rows_by_position", "first_table_for_all", "scale_twice",
-                            "always_forward", "copied_rotated", "last_pairs_left"})},
-      {"mixed",
-       table,
-       {{"window_at_start", {"by_token"}},
-        {"head_stride_packed", {"scaled"}},
-        {"out_like_in", {"interleaved"}},
-        {"position_stride_ignored", {"in_place"}},
-        {"i64_as_i32", {"above_14_rows"}},
-        {"first_table_for_all", {"partial"}},
-        {"scale_taken_for_one", {"above_128_dims"}},
-        {"always_forward", {"odd_heads"}},
-        {"copied_rotated", {"strided_positions"}},
-        {"last_rows_left", {"second_tensor"}}}},
-      {"three_meet",
-       f64,
-       {{"tail_not_copied", {"from_64_tokens"}},
-        {"front_not_copied", {"above_17_heads"}},
-        {"tail_scaled", {"in_place"}},
-        {"batch_stride_packed", {"partial"}},
-        {"row_of_token_alone", {"above_33_tokens"}},
-        {"backward_unscaled", {"by_token"}},
-        {"copied_scaled", {"from_100_tokens"}},
-        {"copied_left_out", {"from_36_heads"}},
-        {"tail_touched", {"interleaved"}},
-        {"first_table_for_all", {"transposed", "padded_in"}}}},
-  };
-  return list;
-}
-
-struct Twin {
-  std::string_view refusal;
-  Form form;
-  Member member;
-};
-
-// A refusal, and an error in what is still accepted. Each refusal is also a control.
-const std::vector<Twin>& twins() {
-  static const std::vector<Twin> list = {
-      {"odd_halves", table, {"window_at_start", {"from_64_tokens"}}},
-      {"other_windows", table, {"scale_ignored", {"above_17_heads"}}},
-      {"part_blocks", table, {"head_stride_packed", {"transposed"}}},
-      {"other_heads", table, {"rows_by_position", {"interleaved"}}},
-      {"long_prompts", table, {"first_table_for_all", {"in_place"}}},
-      {"other_models", bf16, {"always_forward", {"from_64_tokens"}}},
-      {"odd_sizes", table, {"scale_twice", {"from_64_tokens"}}},
-      {"short_prompts", table, {"i64_as_i32", {"above_17_heads"}}},
-      {"unfused", table, {"position_stride_ignored", {"transposed"}}},
-      {"packed_positions", exact, {"scale_ignored", {"interleaved"}}},
-      {"packed_tables", table, {"copied_rotated", {"above_14_rows"}}},
-      {"odd_tiles", table, {"window_at_start", {"in_place"}}},
-      {"unscaled", table, {"read_after_write", {"above_17_heads"}}},
-      {"token_major", table, {"i64_as_i32", {"from_64_tokens"}}},
+      // A refusal, and an error in what is still accepted.
+      {table, {"window_at_start", {"from_64_tokens"}}, "odd_halves"},
+      {table, {"scale_ignored", {"above_17_heads"}}, "other_windows"},
+      {table, {"head_stride_packed", {"transposed"}}, "part_blocks"},
+      {table, {"rows_by_position", {"interleaved"}}, "other_heads"},
+      {table, {"first_table_for_all", {"in_place"}}, "long_prompts"},
+      {bf16, {"always_forward", {"from_64_tokens"}}, "other_models"},
+      {table, {"scale_twice", {"from_64_tokens"}}, "odd_sizes"},
+      {table, {"i64_as_i32", {"above_17_heads"}}, "short_prompts"},
+      {table, {"position_stride_ignored", {"transposed"}}, "unfused"},
+      {exact, {"scale_ignored", {"interleaved"}}, "packed_positions"},
+      {table, {"copied_rotated", {"above_14_rows"}}, "packed_tables"},
+      {table, {"window_at_start", {"in_place"}}, "odd_tiles"},
+      {table, {"read_after_write", {"above_17_heads"}}, "unscaled"},
+      {table, {"i64_as_i32", {"from_64_tokens"}}, "token_major"},
   };
   return list;
 }
@@ -261,24 +163,22 @@ std::string joined(std::initializer_list<std::string_view> words) {
 }
 
 std::string name_of(const Row& row) {
-  std::string name = joined({"mutant", row.member.fault});
-  for (const std::string_view region : row.member.regions) name += "_" + std::string(region);
-  return joined({name, row.form.suffix});
+  const auto& [form, member, refusal] = row;
+  if (!refusal.empty()) return joined({"mutant_refuses", refusal, member.fault, form.suffix});
+  std::string name = joined({"mutant", member.fault});
+  for (const std::string_view region : member.regions) name += "_" + std::string(region);
+  return joined({name, form.suffix});
 }
 
 std::vector<Composed> all_kernels() {
   std::vector<Composed> out;
   for (const Form& form : {table, f64, f16, bf16, exact, any_types})
     out.push_back({control_of(form), form, {}, ""});
-  for (const Row& row : rows_of_one()) out.push_back({name_of(row), row.form, {row.member}, ""});
-  for (const Union& u : unions())
-    out.push_back({joined({"mutant_ten", u.word, u.form.suffix}), u.form, u.members, ""});
-  for (const Twin& t : twins()) {
-    out.push_back({joined({"control_refuses", t.refusal, t.form.suffix}), t.form, {}, t.refusal});
-    out.push_back({joined({"mutant_refuses", t.refusal, t.member.fault, t.form.suffix}),
-                   t.form,
-                   {t.member},
-                   t.refusal});
+  for (const Row& row : rows()) {
+    if (!row.refusal.empty())
+      out.push_back(
+          {joined({"control_refuses", row.refusal, row.form.suffix}), row.form, {}, row.refusal});
+    out.push_back({name_of(row), row.form, {row.member}, row.refusal});
   }
   return out;
 }
@@ -301,20 +201,14 @@ const Composed* composed_named(std::string_view kernel) {
   return found == list.end() ? nullptr : &*found;
 }
 
-Level level_of(const Member& member) {
-  const auto words = conditions_of(member);
+Level level_of(const Composed& kernel) {
+  if (kernel.members.empty()) return 0;
+  const auto words = conditions_of(kernel.members[0]);
   Level level = static_cast<Level>(words.size());
   // These cases are too large for weaker profiles.
   if (std::ranges::count(words, "above_6_mib") > 0) level = std::max(level, 3);
   if (std::ranges::count(words, "above_12_mib") > 0) level = std::max(level, 4);
   return level;
-}
-
-Level level_of(const Composed& kernel) {
-  if (kernel.members.empty()) return 0;
-  Level least = level_of(kernel.members.front());
-  for (const Member& member : kernel.members) least = std::min(least, level_of(member));
-  return least;
 }
 
 }  // namespace ropewalk::mutants

@@ -69,7 +69,7 @@ template <class Data, class Table>
 void copy_dims(const Plan& plan, const Row<Data, Table>& row, std::int64_t begin,
                std::int64_t end) {
   if (begin >= end) return;
-  if (plan.copied_scale == 1) {
+  if (plan.copied_scale == 1 && !plan.copies_by_float) {
     if (row.in + begin != row.out + begin)
       std::memmove(row.out + begin, row.in + begin,
                    static_cast<std::size_t>(end - begin) * sizeof(Data));

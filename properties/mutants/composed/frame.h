@@ -32,6 +32,7 @@ struct Plan {
   // ---- what happens to a row
   std::int64_t pairs;       ///< later ones are copied
   double copied_scale = 1;  ///< of what must be copied
+  bool copies_by_float = false;
   double headroom = 1;      ///< a factor on values during the computation
   bool reads_late = false;  ///< the first element of a pair, after it was written
   bool flushes = false;     ///< subnormal inputs are 0

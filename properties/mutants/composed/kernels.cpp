@@ -16,17 +16,13 @@ namespace {
 
 constexpr std::size_t most_kernels = 160;
 
-struct Part {
-  const Fault* fault;
-  std::vector<Holds> regions;
-};
-
 // A row of the table with the meanings of its words, looked up once, since apply may not allocate.
 struct Kernel {
   Form form;
-  std::vector<Part> parts;
-  const Refusal* refusal = nullptr;
   std::string summary;
+  const Fault* fault = nullptr;
+  std::vector<Holds> regions = {};
+  const Refusal* refusal = nullptr;
 };
 
 std::array<Kernel, most_kernels>& kernels() {
@@ -41,7 +37,7 @@ std::string summary_of(const Composed& row) {
   if (!row.refusal.empty()) out = std::string(refusal_named(row.refusal).story);
   for (const Member& member : row.members) {
     if (!out.empty()) out += "; ";
-    out += row.members.size() == 1 ? fault_named(member.fault).story : member.fault;
+    out += fault_named(member.fault).story;
     for (const std::string_view region : member.regions)
       out += (&region == &member.regions.front() ? " where " : ", ") + std::string(region);
   }
@@ -50,24 +46,21 @@ std::string summary_of(const Composed& row) {
 }
 
 Kernel kernel_of(const Composed& row) {
-  Kernel kernel{row.form, {}, nullptr, summary_of(row)};
+  Kernel kernel{row.form, summary_of(row)};
   if (!row.refusal.empty()) kernel.refusal = &refusal_named(row.refusal);
   for (const Member& member : row.members) {
-    Part part{&fault_named(member.fault), {}};
-    for (const std::string_view region : member.regions) part.regions.push_back(holds_of(region));
-    kernel.parts.push_back(part);
+    kernel.fault = &fault_named(member.fault);
+    for (const std::string_view region : member.regions) kernel.regions.push_back(holds_of(region));
   }
   return kernel;
 }
 
-// Every part judges the call as it was given. So no part hides another.
 std::int32_t apply(const Kernel& kernel, const rope_problem& p, const rope_operands& o) {
   for (std::uint32_t tensor = 0; tensor < p.tensor_count; ++tensor) {
     Plan plan(p, o, tensor);
-    for (const Part& part : kernel.parts)
-      if (std::all_of(part.regions.begin(), part.regions.end(),
-                      [&](Holds holds) { return holds(p, o, tensor); }))
-        part.fault->misread(plan);
+    if (kernel.fault != nullptr &&
+        std::ranges::all_of(kernel.regions, [&](Holds holds) { return holds(p, o, tensor); }))
+      kernel.fault->misread(plan);
     execute(plan);
   }
   return ROPE_OK;
@@ -110,8 +103,8 @@ std::deque<RegisteredKernel> register_all(std::index_sequence<rows...>) {
     KernelInfo info;
     info.name = table[i].name.c_str();
     info.summary = kernel.summary.c_str();
-    if (kernel.parts.size() == 1 && *kernel.parts[0].fault->source != '\0')
-      info.source = kernel.parts[0].fault->source;
+    if (kernel.fault != nullptr && *kernel.fault->source != '\0')
+      info.source = kernel.fault->source;
     info.angle_contract = kernel.form.contract;
     if (kernel.refusal != nullptr) info.flags = kernel.refusal->flags;
     for (const Member& member : table[i].members)

@@ -9,6 +9,7 @@ namespace ropewalk::mutants {
 
 struct Fault {
   std::string_view word;
+  std::string_view needs;  ///< the conditions without which it does not show, with spaces between
   std::string_view story;  ///< what the kernel does, in words
   const char* source;      ///< where an error of this class shipped; may be empty
   /// Changes a plan as a fault does. It changes nothing where the fault's conditions do not hold.

@@ -7,21 +7,6 @@
 namespace ropewalk::mutants {
 namespace {
 
-template <std::int64_t least>
-bool tokens_from(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.tokens >= least;
-}
-
-template <std::int64_t least>
-bool heads_from(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
-  return p.tensor[tensor].heads >= least;
-}
-
-template <std::int64_t least>
-bool batch_from(const rope_problem& p, const rope_operands&, std::uint32_t) {
-  return p.batch >= least;
-}
-
 template <std::int64_t bytes>
 bool bytes_above(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
   const rope_tensor& s = p.tensor[tensor];
@@ -35,19 +20,19 @@ struct Meaning {
 constexpr std::int64_t kib = 1024, mib = 1024 * kib;
 constexpr Meaning meanings[] = {
     // ---- sizes
-    {"above_33_tokens", tokens_from<34>},
-    {"from_64_tokens", tokens_from<64>},
-    {"from_100_tokens", tokens_from<100>},
-    {"above_1200_tokens", tokens_from<1201>},
+    {"above_33_tokens", [](auto& p, auto&, auto) { return p.tokens > 33; }},
+    {"from_64_tokens", [](auto& p, auto&, auto) { return p.tokens >= 64; }},
+    {"from_100_tokens", [](auto& p, auto&, auto) { return p.tokens >= 100; }},
+    {"above_1200_tokens", [](auto& p, auto&, auto) { return p.tokens > 1200; }},
     {"ragged_tokens", [](auto& p, auto&, auto) { return p.tokens > 16 && p.tokens % 16 != 0; }},
-    {"above_17_heads", heads_from<18>},
-    {"from_36_heads", heads_from<36>},
+    {"above_17_heads", [](auto& p, auto&, auto tensor) { return p.tensor[tensor].heads > 17; }},
+    {"from_36_heads", [](auto& p, auto&, auto tensor) { return p.tensor[tensor].heads >= 36; }},
     {"odd_heads",
      [](auto& p, auto&, auto tensor) {
        return p.tensor[tensor].heads > 8 && p.tensor[tensor].heads % 2 == 1;
      }},
-    {"above_14_rows", batch_from<15>},
-    {"above_600_rows", batch_from<601>},
+    {"above_14_rows", [](auto& p, auto&, auto) { return p.batch > 14; }},
+    {"above_600_rows", [](auto& p, auto&, auto) { return p.batch > 600; }},
     {"wide_ragged",
      [](auto& p, auto&, auto) { return p.rotary_dim > 64 && p.rotary_dim % 16 != 0; }},
     {"above_128_dims", [](auto& p, auto&, auto tensor) { return p.tensor[tensor].head_dim > 128; }},
@@ -94,12 +79,6 @@ constexpr Meaning meanings[] = {
      [](auto& p, auto&, auto tensor) {
        const rope_tensor& s = p.tensor[tensor];
        return p.tokens > 1 && s.heads > 1 && s.in_head_stride > s.in_token_stride;
-     }},
-    {"padded_in",
-     [](auto& p, auto&, auto tensor) {
-       const rope_tensor& s = p.tensor[tensor];
-       return s.heads > 1 && s.in_head_stride > s.head_dim &&
-              (p.tokens == 1 || s.in_token_stride > s.in_head_stride);
      }},
 };
 
