@@ -104,6 +104,37 @@ struct NoTail : NaiveBody {
 };
 const auto no_tail = body<NoTail, CudaNaiveBodies>("mutant_cuda_no_tail_table");
 
+// ---- bodies of their own, for f32 data
+
+// A thread for each element. It reads its own element and its partner's, and writes its own: a race
+// in place. Seen by placement and agreement.
+void turn_own_element(const rope_problem& p, const Head<float>& head, std::uint32_t e) {
+  const std::int64_t half = p.rotary_dim / 2;
+  const bool split = p.pairing == ROPE_HALF_SPLIT;
+  const std::int64_t pair = split ? e % half : e / 2;
+  const PairIndex at = pair_index(p.pairing, pair, half);
+  const bool second = e == at.second;
+  const float own = head.in[e], partner = head.in[second ? at.first : at.second];
+  const float sin = sign_of(p) * head.sin[pair];
+  head.out[e] = static_cast<float>(scale_of(p)) *
+                (own * head.cos[pair] + (second ? partner * sin : -(partner * sin)));
+}
+std::int32_t apply_own_element(const rope_problem* p, const rope_operands* o, void*) {
+  LaunchFault fault;
+  const auto elements = static_cast<std::uint32_t>(p->rotary_dim);
+  for_each_token(*p, *o, [&](const Token& token) {
+    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
+      run_grid({{(elements + 31) / 32}, {32}}, any_order, fault, [&](const Lane& lane) {
+        const std::uint32_t e = lane.block.x * 32 + lane.thread.x;
+        if (e < elements) turn_own_element(*p, head, e);
+      });
+    });
+  });
+  return fault.met() ? ROPE_FAILED : ROPE_OK;
+}
+const auto own_and_partner =
+    launched("mutant_cuda_own_and_partner_table", apply_own_element, supports_table);
+
 // A block for each pair of each token, all of them on grid.y, which ends at 65535. Seen by
 // position_sweep as a failed launch. (With tokens alone on grid.y it takes 65,537 tokens, which
 // the profile standard has.)

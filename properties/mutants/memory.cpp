@@ -104,5 +104,27 @@ const auto and_gap = planted<Finishes>("mutant_largest_of_row_and_gap_table", []
   });
 });
 
+// Takes the larger of a row's last cos and what lies behind it in the table. Seen by agreement
+// where a number lies there.
+struct LargerBehindTableRow : Correct {
+  const float *cos = nullptr, *behind = nullptr;
+  void see(rope_problem&, rope_operands& o) override {
+    cos = static_cast<const float*>(o.tensor[0].cos);
+  }
+  void locate(const rope_problem& p, Token& token) override {
+    const std::int64_t half = p.rotary_dim / 2;
+    const bool has_gap = p.table_row_stride > half && token.table_row + 1 < p.table_rows;
+    behind = has_gap && cos ? cos + token.table_row * p.table_row_stride + half : nullptr;
+    last = half - 1;
+  }
+  void rotate(const Pair& x) override {
+    Pair larger = x;
+    if (behind && x.i == last) larger.cos1 = larger.cos2 = std::fmax(x.cos1, *behind);
+    Correct::rotate(larger);
+  }
+  std::int64_t last = 0;
+};
+const auto behind_table_row = planted<LargerBehindTableRow>("mutant_larger_behind_table_row_table");
+
 }  // namespace
 }  // namespace ropewalk::mutants
