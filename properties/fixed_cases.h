@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "harness/cases/axes.h"
 #include "harness/cases/case.h"
 #include "harness/judge/offer.h"
 #include "properties/property.h"
@@ -31,13 +32,15 @@ inline void set_window(harness::Case& c, std::int64_t room, std::int64_t offset)
   }
 }
 
-/// A case without axes gets three, in sections, with positions that differ.
-inline void give_axes(harness::Case& c) {
+/// A case without axes gets those that are offered, in sections or by a model's map, with positions
+/// that differ.
+inline void give_axes(harness::Case& c, const harness::Offer& offer) {
   if (c.axes > 1) return;
-  c.axes = 3;
+  c.axes = offer.axis_count;
   for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
-    c.axis_of_pair.push_back(static_cast<std::uint8_t>(6 * i / c.rotary_dim));
+    c.axis_of_pair.push_back(static_cast<std::uint8_t>(2 * c.axes * i / c.rotary_dim));
   c.axis_positions = harness::AxisPositions::apart;
+  use_map(c, offer.axis_of_pair);
 }
 
 /// The case with all of the wish that is offered.

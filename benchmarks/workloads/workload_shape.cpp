@@ -71,7 +71,7 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
     return ShapeFault{"dtype", "a data type cannot be timed"};
   if (auto fault = window_fault(w)) return fault;
   const std::int64_t pairs = w.axes > 1 ? w.rotary_dim / 2 : 0;
-  if (std::ssize(w.axis_of_pair) != pairs || (w.axes > 1 && w.cold))
+  if (std::ssize(w.axis_of_pair) != pairs)
     return ShapeFault{"axes", fmt::format("axes has {} pairs, but {} are rotated",
                                           w.axis_of_pair.size(), w.rotary_dim / 2)};
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)

@@ -389,7 +389,7 @@ std::vector<Workload> through_phases(const Workload& model, const std::string& f
       if (!picture) harness::drop_axes(w);
       read_phase(TableEntry("phase", *table), w);
       const bool tower = is_picture_alone(model);
-      if (picture ? w.axes == 1 || (tower && w.scattered) : tower) continue;
+      if (picture ? w.axes == 1 || w.cold || (tower && w.scattered) : tower) continue;
       w.name = fmt::format("{}/{}{}", model.name, name, picture ? "-picture" : "");
       if (!good_workload_name(w.name))
         throw BadFile(fmt::format("{}: '{}' is not a valid workload name", file, shown(w.name)));

@@ -19,7 +19,9 @@ std::int64_t distance_of(const Case& c, std::int64_t axis) {
   return 8 * axis + 1 + 2 * static_cast<std::int64_t>(hash(c.seed, 0xa9e, axis) % 3);
 }
 
+// Further from 0, or nearer to it at the ends of the range.
 std::int64_t moved(std::int64_t position, std::int64_t by) {
+  if (position < 0) return position - by >= -position_limit ? position - by : position + by;
   return position + by < position_limit ? position + by : position - by;
 }
 
@@ -27,8 +29,8 @@ std::int64_t moved(std::int64_t position, std::int64_t by) {
 // leaves the range.
 std::int64_t apart(const Case& c, std::int64_t axis, std::int64_t position) {
   const std::int64_t by = distance_of(c, axis);
-  if (hash(c.seed, 0xa9f, axis) % 2 == 0 && position >= 0) return moved(position, by);
-  return position >= 0 ? std::abs(position - by) : std::min<std::int64_t>(position + by, -1);
+  const bool nearer = hash(c.seed, 0xa9f, axis) % 2 != 0 && position >= 0;
+  return nearer ? std::abs(position - by) : moved(position, by);
 }
 
 // The axis whose positions an axis has: of two equal planes, the later one repeats the earlier.

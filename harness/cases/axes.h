@@ -1,5 +1,4 @@
-// Positions with axes (rope_axes) in a case: the planes of positions, and the text of a map from
-// pairs to axes.
+// Positions with axes (rope_axes) in a case: their planes, and the map from pairs to axes as text.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -26,8 +25,7 @@ void drop_axes(Case& c);
 /// The case without its last axis, whose pairs turn by the one before it.
 Case with_fewer_axes(const Case& c);
 
-/// Adds the planes of the axes after the first, as a case of several axes says. `positions` has the
-/// first plane.
+/// Adds the planes of a case of several axes to `positions`, which have the first.
 void add_planes(const Case& c, std::vector<std::int64_t>& positions);
 
 /// The position of token `token` on an axis, of `text` tokens of text and then a picture with rows

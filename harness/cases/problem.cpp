@@ -92,7 +92,8 @@ rope_axes axes_of(const Case& c, const rope_problem& p) {
       given_or(c.position_axis_stride, plus(position_index(p, c.batch - 1, c.tokens - 1), 1));
   if (p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_TOKEN)
     axes.table_axis_stride = given_or(c.table_axis_stride, elements_of_table(p));
-  require(axes.table_axis_stride == 0 || axes.table_axis_stride >= elements_of_table(p) ||
+  require(p.angle_source != ROPE_ANGLES_TABLE || p.table_rows_by != ROPE_ROW_BY_TOKEN ||
+              axes.table_axis_stride >= elements_of_table(p) ||
               (axes.table_axis_stride >= c.rotary_dim / 2 &&
                p.table_row_stride >= (c.axes - 1) * axes.table_axis_stride + c.rotary_dim / 2),
           "the table strides put rows of two axes in the same place");

@@ -31,6 +31,7 @@ struct Offer {
        strided_positions = false, shifted_start = false, broadcast_heads = false,
        broadcast_tokens = false, broadcast_batch = false, shared_input = false,
        fused_in_place = false, mixed_types = false, table_types = false, axes = false;
+  int axis_count = 0;  ///< of the positions that it takes, where it does: 3, else 2, else 4
   std::vector<std::uint8_t> axis_of_pair = {};  ///< of a model, for cases with axes; empty: any
   bool one_model = false;   ///< generated cases keep the angles of `base`, which are a model's
   bool each_alone = false;  ///< each tensor of `base` is supported alone too

@@ -76,6 +76,13 @@ inline bool are_same(const GrownProblem& shown, const GrownProblem& given) {
   if (expected.known.next != nullptr) expected.known.next = &shown.axes.known.ext;
   return same_bytes<Grown<rope_problem>>(shown, expected) && same_bytes(shown.axes, given.axes);
 }
+/// Which struct of a problem was written, where one was.
+inline const char* written(const GrownProblem& shown, const GrownProblem& given) {
+  return same_bytes(shown.axes, given.axes) ? "wrote into rope_problem" : "wrote into rope_axes";
+}
+inline const char* written(const Grown<rope_operands>&, const Grown<rope_operands>&) {
+  return "wrote into rope_operands";
+}
 
 /// A struct that an entry is shown, and a copy that it does not know the address of.
 template <class Struct>
@@ -87,9 +94,7 @@ class ShownStruct {
   const Struct* shown() const { return &shown_.known; }
   /// Call after the entry. Throws StepFailed if the entry wrote into the struct.
   void hold(Entry which) const {
-    if (!are_same(shown_, given_))
-      entry_failed(which, std::is_same_v<Struct, rope_problem> ? "wrote into rope_problem"
-                                                               : "wrote into rope_operands");
+    if (!are_same(shown_, given_)) entry_failed(which, written(shown_, given_));
   }
 
  private:

@@ -193,7 +193,9 @@ class Caller {
     apply(kernel, p.known, o.known, workspace, call);
     if (!are_same(p, given_p) || !are_same(o, given_o))
       throw StepFailed{protocol::Status::failed,
-                       "apply wrote behind its rope_problem or rope_operands"};
+                       same_bytes(p.axes, given_p.axes)
+                           ? "apply wrote behind its rope_problem or rope_operands"
+                           : "apply wrote into rope_axes"};
     set_phase(control_, protocol::Phase::copying);
     memory_.collect();
     memory_.keep_what_is_left(workspace);

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <utility>
 
 #include "kernels/api/kernel.h"
 
@@ -56,12 +56,10 @@ void rotate_by_mixed_rows(const rope_problem& p, const rope_operands& o, const r
         at.tensor[i].out = static_cast<std::byte*>(o.tensor[i].out) +
                            element(t.out_batch_stride, t.out_token_stride);
         if (t.rotate == 0) continue;
-        for (const void** table : {&at.tensor[i].cos, &at.tensor[i].sin}) {
-          const bool is_cos = table == &at.tensor[i].cos;
-          mix_row(p, axes, rows, is_cos ? o.tensor[i].cos : o.tensor[i].sin, mixed);
-          *table = mixed;
-          mixed += p.rotary_dim / 2;
-        }
+        mix_row(p, axes, rows, o.tensor[i].cos, mixed);
+        at.tensor[i].cos = std::exchange(mixed, mixed + p.rotary_dim / 2);
+        mix_row(p, axes, rows, o.tensor[i].sin, mixed);
+        at.tensor[i].sin = std::exchange(mixed, mixed + p.rotary_dim / 2);
       }
     });
     rotate(one, at);

@@ -7,13 +7,11 @@
 //
 // axis_alone: the pairs of an axis are turned as in a call without axes at the positions of that
 // axis; and where the positions of one axis change, the pairs of the others stay. Bound: as above.
-// A kernel that knows one axis alone passes every law about its own outputs; here the pairs of the
-// others are held to calls that it makes itself.
 // axis_alone kills by itself: first_axis_for_all_table, sections_off_by_one_exact
 // axis_alone kills by itself: text_if_two_axes_are_equal_exact, decode_without_axes_exact
 //
 // axes_permuted: axes in another order, with a map that follows them, change nothing. Bound: as
-// above. The order decides nothing, so no axis may have code of its own.
+// above.
 // axes_permuted kills by itself: height_and_width_swapped_exact, axes_in_turn_as_sections_exact
 //
 // That q.k depends on the differences of each axis alone is judged by relative_position.
@@ -104,8 +102,9 @@ Finding check_axes_permuted(Subject& subject, const Case& c) {
   Case other = c;
   std::vector<std::int64_t> from;  // the axis that becomes axis a
   for (std::int64_t a = 0; a < c.axes; ++a) from.push_back(a);
-  std::rotate(from.begin(), from.begin() + 1 + c.shift % (c.axes - 1), from.end());
-  if (hash(c.seed, 0xa16) % 2 == 0) std::swap(from[0], from[1]);
+  const auto by = 1 + hash(c.seed, 0xa16) % static_cast<std::uint64_t>(c.axes - 1);
+  std::rotate(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(by), from.end());
+  if (c.axes > 2 && hash(c.seed, 0xa18) % 2 == 0) std::swap(from[0], from[1]);
   Positions positions;
   for (const std::int64_t a : from) {
     const Positions plane = plane_of(c, a);
@@ -117,13 +116,8 @@ Finding check_axes_permuted(Subject& subject, const Case& c) {
                      the_same(subject, c, "axes in another order change the result"));
 }
 
-void shape_axes(Case& c, const Offer& offer) {
-  if (c.axes > 1) return;
-  give_axes(c);
-  use_map(c, offer.axis_of_pair);
-}
 void shape_equal(Case& c, const Offer& offer) {
-  shape_axes(c, offer);
+  give_axes(c, offer);
   c.axis_positions = AxisPositions::equal;
 }
 
@@ -133,7 +127,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   for (const std::int64_t tokens : {48, 1}) {
     Case c = with(widened(offer.base, offer), offer,
                   {.from = 3, .batch = 2, .tokens = tokens, .heads = 3, .second = true});
-    shape_axes(c, offer);
+    give_axes(c, offer);
     if (tokens > 1) c.axis_positions = AxisPositions::picture;
     cases.push_back(c);
   }
@@ -159,7 +153,7 @@ const Registered laws[] = {
                 .of_extension = true,
                 .applies = has_axes,
                 .needs = "positions with axes",
-                .shape = shape_axes,
+                .shape = give_axes,
                 .fixed_cases = fixed_cases,
                 .check = check_axis_alone}),
     Registered({.name = "axes_permuted",
@@ -168,7 +162,7 @@ const Registered laws[] = {
                 .of_extension = true,
                 .applies = has_axes,
                 .needs = "positions with axes",
-                .shape = shape_axes,
+                .shape = give_axes,
                 .check = check_axes_permuted})};
 
 }  // namespace

@@ -138,6 +138,13 @@ Probe with_features(Subject& subject, Probe probe) {
   Questions questions(subject);
   for (const Feature& f : features())
     (*probe.offer).*f.flag = is_offered(questions, *probe.offer, f);
+  Offer& offer = *probe.offer;
+  for (const auto& [count, level] :
+       {std::pair{3, level::interleaved}, {2, level::two_axes}, {4, level::four_axes}})
+    if (offer.axis_count == 0 &&
+        is_offered(questions, offer, {"axes", &Offer::axes, {{Factor::axes, level}}}))
+      offer.axis_count = count;
+  offer.axes = offer.axis_count > 0;
   return questions.died() ? questions.heard : probe;
 }
 

@@ -343,7 +343,11 @@ std::vector<std::string> not_offered(const OfferedLevels& offered) {
     const auto factor = static_cast<Factor>(f);
     if (!table && is_of_tables(factor)) continue;
     const bool of_axes = factor == Factor::axes || factor == Factor::planes;
-    if (of_axes && offered.of[index_of(Factor::axes)].size() == 1) continue;  // not named
+    if (of_axes && offered.of[index_of(Factor::axes)].size() == 1) {  // not named
+      if (factor == Factor::axes && !offered.accepted.axis_of_pair.empty())
+        out.emplace_back("the axes of the model's positions");
+      continue;
+    }
     const FactorRow& words = factor_table()[f];
     if (!words.refused.empty() && offered.of[f].size() == 1) {
       out.emplace_back(words.refused);

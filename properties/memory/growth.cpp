@@ -66,7 +66,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   cases.back().seed = 2;
   if (offer.axes) {
     cases.push_back(c);
-    give_axes(cases.back());
+    give_axes(cases.back(), offer);
   }
   if (offer.three_tensors) {
     c.tensors.resize(3, c.tensors[0]);

@@ -1,6 +1,5 @@
 // Errors in which axis a pair turns by, in a correct kernel of positions with axes (rope_axes).
-// Without axes, every mutant is correct. axis_alone sees each of them, and agreement all of those
-// that a drawn case shows.
+// Without axes, every mutant is correct. axis_alone sees each that is not said to be another's.
 #include <algorithm>
 
 #include "kernels/common/mixed_rows.h"
@@ -34,7 +33,6 @@ struct AxesCall {
   }
 };
 
-// The hooks, each with the correct behaviour.
 struct RightAxes {
   virtual ~RightAxes() = default;
   virtual void see(AxesCall&) {}
@@ -126,10 +124,8 @@ const auto first_exact = axes_mutant("mutant_first_axis_for_all_exact", use_firs
 // The last two axes are exchanged: height and width.
 const auto swapped = axes_mutant("mutant_height_and_width_swapped_exact", [](AxesCall& c) {
   for (std::int64_t i = 0; i < c.half; ++i)
-    if (c.map[i] + 2 > c.axes.axes)
-      c.map[i] = static_cast<std::uint8_t>(c.last() - 1);
-    else if (c.map[i] + 1 == c.last())
-      c.map[i] = c.last();
+    if (c.map[i] + 2 >= c.axes.axes)
+      c.map[i] = static_cast<std::uint8_t>(2 * c.axes.axes - 3 - c.map[i]);
 });
 
 // Every section begins one pair early.
@@ -240,6 +236,16 @@ const RegisteredKernel exact_size([] {
     if (axes != nullptr && axes->ext.struct_size != sizeof(rope_axes))
       return refuse(reason, "another rope_axes");
     return supports_angles(p, reason);
+  };
+  return info;
+}());
+
+// Writes into the chain's node. Seen by any property.
+const RegisteredKernel node_written([] {
+  KernelInfo info = axes_info<RightAxes>("mutant_axes_node_written_exact");
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    if (auto* axes = const_cast<rope_axes*>(axes_of(*p))) axes->reserved = 1;
+    return axes_info<RightAxes>("").apply(p, o, nullptr);
   };
   return info;
 }());

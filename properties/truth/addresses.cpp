@@ -170,6 +170,7 @@ rope_problem far(const Case& c) {
 }
 
 Finding check_far_strides(Subject& subject, const Case& c) {
+  if (c.axes > 1) throw BadCase("far_strides: needs axes=1");
   const Problem problem = make_problem(near(c), subject.oracle);
   const rope_problem asked = far(c);
   Execution e;

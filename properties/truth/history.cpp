@@ -82,13 +82,11 @@ constexpr Difference differences[] = {
      }},
     {"map of axes", &Offer::axes,
      [](Case& c) {
-       const std::size_t plane = c.positions.size();
-       c.positions = twice(c.positions);
-       for (std::size_t i = plane; i < 2 * plane; ++i)
-         c.positions[i] = 3 + (c.positions[i] + 7) % 28;
-       c.axes = 2;
+       const std::vector<std::int64_t> plane = c.positions;
+       for (c.axes = 1; c.axes < 3; ++c.axes)
+         for (const std::int64_t p : plane) c.positions.push_back(3 + (p + 7 * c.axes) % 28);
        for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
-         c.axis_of_pair.push_back(static_cast<std::uint8_t>(i % 2));
+         c.axis_of_pair.push_back(static_cast<std::uint8_t>(i % 3));
      }},
     {"operation", &Offer::transpose, [](Case& c) { c.operation = reversed(c.operation); }},
     {"scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},

@@ -25,6 +25,7 @@ constexpr struct {
      }},
     {"for the contents",
      [](Case& c, const Case& from) {
+       c = listed_positions(c);  // the seed has a part in those of axes
        c.seed = from.seed;
        c.data = from.data;
        for (std::size_t i = 0; i < c.tensors.size(); ++i)

@@ -19,6 +19,7 @@ class State:
 
     def __init__(self, kernel, library, problem):
         p = self.problem = c.Problem.from_buffer_copy(problem)
+        p.kept_map = p.axis_of_pair
         self.kernel, self.library = kernel, library
         self.dtype, self.table_dtype = c.DTYPES[p.tensor[0].in_dtype], c.DTYPES[p.table_dtype]
         self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"

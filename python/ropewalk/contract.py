@@ -63,7 +63,7 @@ class Problem(C.Structure):
     def axis_of_pair(self):
         """A copy of the map of the pairs to axes, int64; zeros without axes."""
         if not self.next:
-            return np.zeros(self.rotary_dim // 2, "i8")
+            return getattr(self, "kept_map", np.zeros(self.rotary_dim // 2, "i8"))
         return np.array((C.c_uint8 * (self.rotary_dim // 2)).from_address(self.axes.map_address), "i8")
 
 

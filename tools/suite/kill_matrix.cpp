@@ -114,23 +114,17 @@ std::vector<KillMatrix::Score> KillMatrix::scores() const {
 
 std::string KillMatrix::strengths() const {
   std::string out;
-  for (const bool unions : {false, true})
-    for (const mutants::Level strength : {2, 3, 4}) {
-      std::size_t all = 0, kills = 0, old = 0;
-      for (const auto& [kernel, row] : verdicts_) {
-        const mutants::Composed* composed = mutants::composed_named(kernel);
-        if (composed == nullptr || mutants::level_of(*composed) != strength ||
-            (composed->members.size() > 1) != unions)
-          continue;
-        ++all;
-        kills += std::size_t{killed(row)};
-        old += std::size_t{fails(row, without_array)};
-      }
-      if (all > 0)
-        out += fmt::format("| {}{} | {} | {} | {} |\n", strength,
-                           unions ? ", or more, in kernels with ten such errors" : "", all, kills,
-                           old);
+  for (const mutants::Level strength : {2, 3, 4}) {
+    std::size_t all = 0, kills = 0, old = 0;
+    for (const auto& [kernel, row] : verdicts_) {
+      const mutants::Composed* composed = mutants::composed_named(kernel);
+      if (composed == nullptr || mutants::level_of(*composed) != strength) continue;
+      ++all;
+      kills += std::size_t{killed(row)};
+      old += std::size_t{fails(row, without_array)};
     }
+    if (all > 0) out += fmt::format("| {} | {} | {} | {} |\n", strength, all, kills, old);
+  }
   return out;
 }
 
