@@ -26,10 +26,10 @@ namespace {
 
 constexpr std::size_t most_kernels = 4096;
 constexpr std::size_t longest_name = 63;
-constexpr std::uint32_t known_flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE |
-                                      ROPE_BITWISE_INVARIANT | ROPE_MIXES_PAIRS |
-                                      ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64 |
-                                      ROPE_HOST_LAUNCHER | ROPE_INTERPRETED | ROPE_OWN_THREADS;
+constexpr std::uint32_t known_flags =
+    ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT |
+    ROPE_MIXES_PAIRS | ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64 | ROPE_HOST_LAUNCHER |
+    ROPE_INTERPRETED | ROPE_OWN_THREADS | ROPE_ROUNDS_NORM | ROPE_ROUNDS_WEIGHTED;
 constexpr std::uint32_t known_exceptions =
     ROPE_ALLOCATES | ROPE_USES_THREADS | ROPE_KEEPS_THREADS | ROPE_PRINTS;
 constexpr std::size_t first_size = offsetof(rope_kernel, exceptions);  // of the first header

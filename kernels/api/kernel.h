@@ -6,6 +6,7 @@
 //
 // Header only and free of dependencies: a plugin includes it and links nothing.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -98,6 +99,35 @@ inline const rope_ext* extension_of(const rope_ext* chain, std::uint32_t kind) {
 inline const rope_axes* axes_of(const rope_problem& p) {
   return reinterpret_cast<const rope_axes*>(extension_of(p.next, ROPE_EXT_AXES));
 }
+/// The RMS norm before the rotation; NULL: there is none.
+inline const rope_norm* norm_of(const rope_problem& p) {
+  return reinterpret_cast<const rope_norm*>(extension_of(p.next, ROPE_EXT_NORM));
+}
+inline const rope_norm_operands* norm_of(const rope_operands& o) {
+  return reinterpret_cast<const rope_norm_operands*>(extension_of(o.next, ROPE_EXT_NORM));
+}
+/// The paged cache that tensors are appended to; NULL: there is none.
+inline const rope_append* append_of(const rope_problem& p) {
+  return reinterpret_cast<const rope_append*>(extension_of(p.next, ROPE_EXT_APPEND));
+}
+inline const rope_append_operands* append_of(const rope_operands& o) {
+  return reinterpret_cast<const rope_append_operands*>(extension_of(o.next, ROPE_EXT_APPEND));
+}
+/// True if the extension is there and marks this tensor.
+template <class Extension>
+bool marks(const Extension* extension, std::uint32_t tensor) {
+  return extension != nullptr && (extension->tensors >> tensor & 1) != 0;
+}
+/// The slot of a token, counted over all batch rows; -1: the token is skipped.
+inline std::int64_t slot_at(const rope_append& a, const rope_append_operands& o,
+                            std::int64_t token) {
+  return a.slot_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.slot)[token]
+                                  : static_cast<const std::int32_t*>(o.slot)[token];
+}
+/// Index in its tensor's cache of the first element of a slot.
+inline std::int64_t cache_index(const rope_append& a, std::uint32_t tensor, std::int64_t slot) {
+  return slot / a.page_size * a.page_stride[tensor] + slot % a.page_size * a.slot_stride[tensor];
+}
 constexpr std::uint32_t extension_bit(std::uint32_t kind) {
   return std::uint32_t{1} << kind;
 }
@@ -174,15 +204,43 @@ inline TokenOnAxes on_axes(const rope_problem& p, const rope_operands& o, const 
   return out;
 }
 
+/// A head of a tensor that rope_norm marks: w x / sqrt(mean(x^2) + epsilon), each of `count`
+/// elements rounded once. `in` and `out` may be the same. Error as rope_norm says.
+template <class Data>
+void normalize_head(const rope_norm& norm, const void* weight, const Data* in, Data* out,
+                    std::int64_t count) {
+  using Real = TableOf<Data>;
+  Real sum = 0;
+  for (std::int64_t d = 0; d < count; ++d) sum += Real{in[d]} * Real{in[d]};
+  const Real mean = sum / static_cast<Real>(count);
+  const Real factor = 1 / std::sqrt(mean + static_cast<Real>(norm.epsilon));
+  with_floating_type(Dtype{norm.weight_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
+    const auto* const w = static_cast<const Stored*>(weight);
+    const Real more = norm.weight_plus_one != 0 ? 1 : 0;
+    for (std::int64_t d = 0; d < count; ++d) {
+      const Real normalized = Real{in[d]} * factor;
+      out[d] = Data(w == nullptr ? normalized : normalized * (more + static_cast<Real>(w[d])));
+    }
+  });
+}
+
 /// Calls visit(Head) for every head of every rotated tensor of one token. Copies what is not
 /// rotated, bit for bit: dims outside the window, and tensors with rotate = 0. All tensors have
-/// elements of type Data.
+/// elements of type Data. A tensor that rope_append marks gets the row of its slot for `out`; a
+/// token without a slot is passed by. A head that rope_norm marks is normalized in its output, and
+/// rotated there: for 16-bit data that is ROPE_ROUNDS_WEIGHTED.
 template <class Data, class Table = TableOf<Data>, class Visit>
 void for_each_head(const rope_problem& p, const rope_operands& o, const Token& token,
                    Visit&& visit) {
   const bool table = p.angle_source == ROPE_ANGLES_TABLE;
+  const rope_norm* const norm = norm_of(p);
+  const rope_append* const append = append_of(p);
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const rope_tensor& s = p.tensor[i];
+    const bool cached = marks(append, i);
+    const std::int64_t slot =
+        cached ? slot_at(*append, *append_of(o), token.batch * p.tokens + token.index) : 0;
+    if (slot < 0) continue;
     const auto at = [&](std::int64_t h, std::int64_t batch_stride, std::int64_t token_stride,
                         std::int64_t head_stride) {
       return (p.batch > 1 ? token.batch * batch_stride : 0) +
@@ -198,8 +256,14 @@ void for_each_head(const rope_problem& p, const rope_operands& o, const Token& t
     for (std::int64_t h = 0; h < s.heads; ++h) {
       const Data* in = static_cast<const Data*>(o.tensor[i].in) +
                        at(h, s.in_batch_stride, s.in_token_stride, s.in_head_stride);
-      Data* out = static_cast<Data*>(o.tensor[i].out) +
-                  at(h, s.out_batch_stride, s.out_token_stride, s.out_head_stride);
+      Data* out = cached ? static_cast<Data*>(append_of(o)->cache[i]) +
+                               cache_index(*append, i, slot) + h * append->head_stride[i]
+                         : static_cast<Data*>(o.tensor[i].out) +
+                               at(h, s.out_batch_stride, s.out_token_stride, s.out_head_stride);
+      if (marks(norm, i)) {
+        normalize_head(*norm, norm_of(o)->weight[i], in, out, s.head_dim);
+        in = out;
+      }
       copy(in, out, begin);
       copy(in + end, out + end, s.head_dim - end);
       if (s.rotate != 0)
