@@ -21,12 +21,11 @@ class State:
     def __init__(self, kernel, library, problem):
         p = self.problem = c.Problem.from_buffer_copy(problem)
         p.kept_map = p.axis_of_pair
-        self.kernel, self.library, self.caches = kernel, library, {}
+        self.kernel, self.library, self.norm, self.caches = kernel, library, p.norm, {}
         self.dtype, self.table_dtype = c.DTYPES[p.tensor[0].in_dtype], c.DTYPES[p.table_dtype]
         self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"
         self.transpose = p.operation == c.TRANSPOSE
         self.scale = p.attention_scale or 1.0
-        self.norm = p.norm
         for i in kernel.appends:
             a, t = p.append, p.tensor[i]
             strides = a.page_stride[i], a.slot_stride[i], a.head_stride[i], 1
@@ -86,10 +85,9 @@ def _norm_and_append(state, operands, by_token):
         weight = (over(given.weight[i], dtype, shape, (1,)) if given and given.weight[i]
                   else library.constant(np.full(shape, one, NUMPY[dtype])))  # fmt: skip
         values["qk"[i] + "_weight"] = library.wrap(weight, dtype)
-    for i in state.kernel.appends:
+    for i, cache in state.caches.items():
         by_token["slots"] = over(operands.append.slot, *state.slots)
-        cache = over(operands.append.cache[i], *state.caches[i])
-        values["qkv"[i] + "_cache"] = library.wrap(cache, state.dtype)
+        values["qkv"[i] + "_cache"] = library.wrap(over(operands.append.cache[i], *cache), state.dtype)
     return values
 
 
@@ -343,7 +341,9 @@ def warm_up(state):
         shape = p.batch, p.tokens, s.heads, s.head_dim
         strides = s.in_batch_stride, s.in_token_stride, s.in_head_stride, 1
         at.input = at.output = room(state.dtype, shape, strides)
-        if not s.in_place and i not in state.kernel.appends:
+        if i in state.kernel.appends:
+            at.output = None
+        elif not s.in_place:
             strides = s.out_batch_stride, s.out_token_stride, s.out_head_stride, 1
             at.output = room(state.dtype, shape, strides)
         if s.rotate and not state.kernel.own_angles:

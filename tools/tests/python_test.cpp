@@ -67,8 +67,9 @@ TEST_F(InPython, PositionsWithAxesAreJudged) {
 
 // One twin adds epsilon behind the root, one writes to the slot of the next token.
 TEST_F(InPython, NormAndAppendAreJudged) {
-  const Result r =
-      verify(planted + "fused.py", "--plugin " + guide + "fused_rope.py --kernel '*fused*'");
+  const Result r = verify(planted + "fused.py", "--plugin " + guide +
+                                                    "fused_rope.py --kernel '*fused*' "
+                                                    "--property history --cases 1");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   for (const std::string right : {"right_fused ", "fused_rope "}) {
     EXPECT_TRUE(contains(r.out, "PASS  " + right)) << r.out;

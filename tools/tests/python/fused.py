@@ -3,10 +3,10 @@ behind the root, one takes the slot of the next token."""
 import numpy as np
 import ropewalk
 
-ALL = ("f64", "f32", "f16", "bf16")
+WORDS = {"pairing": "half_split", "rotary_dim": "head_dim", "dtypes": ("f32", "f16")}
 
 for twin, inside, later in (("right", 1, 0), ("wrong_root", 0, 0), ("wrong_slot", 1, 1)):
-    @ropewalk.kernel(name=f"{twin}_fused", pairing="half_split", rotary_dim="head_dim", dtypes=ALL)
+    @ropewalk.kernel(name=f"{twin}_fused", **WORDS)
     def fused(q, k, v, cos, sin, q_weight, k_weight, eps, slots, k_cache, v_cache, inside=inside,
               later=later):
         def turn(x, weight):
