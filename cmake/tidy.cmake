@@ -80,7 +80,7 @@ set(layers
   "properties/search/=${suite}|properties/(explain/|search/|${table})"
   "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|${table})"
   "properties/=${cases}|harness/judge/|properties/[a-z_]+[.]h"
-  "benchmarks/workloads/=${cases}|reports/record/|benchmarks/workloads/"
+  "benchmarks/workloads/=${cases}|harness/process/extension|reports/record/|benchmarks/workloads/"
   "benchmarks/configs/=${cases}|benchmarks/(workloads|configs)/"
   "benchmarks/machine/=base/|kernels/api/|benchmarks/(machine/|[a-z_]+[.]h)"
   "benchmarks/ceilings/=base/random.h|benchmarks/ceilings/|kernels/api/"

@@ -27,7 +27,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 10;
+inline constexpr std::uint32_t version = 11;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.
@@ -152,11 +152,13 @@ struct CallDescriptor {
   std::uint32_t state;             ///< which of the `most_states` states that may be alive at once
   rope_problem problem;            ///< pointers are ignored
   rope_axes axes;                  ///< the same; axes = 0: the problem has none
+  rope_norm norm;                  ///< tensors = 0: the problem has none
+  rope_append append;              ///< the same; the region `out` of a marked tensor is its cache
   Region inv_freq, positions;
   struct {
     Region in, out, cos, sin;
   } tensor[ROPE_MAX_TENSORS];
-  Region axis_of_pair;
+  Region weight[ROPE_MAX_TENSORS], slots, axis_of_pair;
   std::uint32_t callers;  ///< step_repeat: number of descriptors, this one included
   std::uint32_t rounds;   ///< step_repeat: calls wanted of each caller; time may end it earlier
   std::uint32_t growth;   ///< Growth of the structs that the entries are shown
@@ -188,10 +190,12 @@ enum class Phase : std::uint32_t {
 };
 
 /// Regions of a mapping record, in the order of CallDescriptor: inv_freq, positions, then in, out,
-/// cos, sin of each tensor, axis_of_pair, then the workspace. inv_freq and axis_of_pair are always
-/// in the host's memory.
-inline constexpr int region_count = 2 + 4 * ROPE_MAX_TENSORS + 2;
-inline constexpr int axis_region = region_count - 2, workspace_region = region_count - 1;
+/// cos, sin of each tensor, the weights, the slots, axis_of_pair, then the workspace. inv_freq and
+/// axis_of_pair are always in the host's memory.
+inline constexpr int weight_region = 2 + 4 * ROPE_MAX_TENSORS;
+inline constexpr int slots_region = weight_region + ROPE_MAX_TENSORS;
+inline constexpr int axis_region = slots_region + 1, workspace_region = axis_region + 1;
+inline constexpr int region_count = workspace_region + 1;
 
 struct MappedRegion {
   /// Address in the worker and length in bytes, without the guards. Those of inv_freq, axis_of_pair

@@ -6,6 +6,7 @@
 
 #include "harness/cases/axes.h"
 #include "harness/cases/case.h"
+#include "harness/cases/fused.h"
 #include "harness/judge/offer.h"
 #include "properties/property.h"
 
@@ -43,6 +44,22 @@ inline void give_axes(harness::Case& c, const harness::Offer& offer) {
   use_map(c, offer.axis_of_pair);
 }
 
+/// The case in the other direction, unless it has a norm or a cache, which only go forward.
+inline void turn_back(harness::Case& c) {
+  if (!harness::has_norm(c) && !harness::has_append(c)) c.operation = reversed(c.operation);
+}
+/// A case without a norm gets one of its rotated tensors.
+inline void give_norm(harness::Case& c) {
+  if (harness::has_norm(c)) return;
+  for (harness::TensorCase& t : c.tensors) t.norm = t.rotate;
+}
+/// A case without a cache gets them for all tensors but the first, or for its only one.
+inline void give_append(harness::Case& c) {
+  if (harness::has_append(c)) return;
+  for (std::size_t i = 0; i < c.tensors.size(); ++i)
+    if (i > 0 || c.tensors.size() == 1) c.tensors[i].append = true;
+}
+
 /// The case with all of the wish that is offered.
 inline harness::Case with(harness::Case c, const harness::Offer& offer, const Wish& wish) {
   if (wish.from != 0) c.position_from = wish.from;
@@ -56,7 +73,8 @@ inline harness::Case with(harness::Case c, const harness::Offer& offer, const Wi
   if (offer.window_offset && wish.window) set_window(c, 3, 2);
   for (harness::TensorCase& t : c.tensors) {
     if (offer.many_heads && wish.heads != 0) t.heads = wish.heads;
-    if (wish.in_place) t.in_place = *wish.in_place ? offer.in_place : !offer.out_of_place;
+    if (wish.in_place && !t.append)
+      t.in_place = *wish.in_place ? offer.in_place : !offer.out_of_place;
   }
   return c;
 }

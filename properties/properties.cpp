@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/glob.h"
+#include "harness/cases/fused.h"
 #include "properties/property.h"
 
 namespace ropewalk::properties {
@@ -19,6 +20,11 @@ std::deque<Property>& registry() {
 
 Registered::Registered(const Property& property) {
   registry().push_back(property);
+}
+
+bool is_applicable(const Property& property, const harness::Offer& offer) {
+  return (property.applies == nullptr || property.applies(offer)) &&
+         !(property.without_norm && harness::has_norm(offer.base));
 }
 
 const std::vector<const Property*>& all_properties() {

@@ -31,6 +31,9 @@ struct Property {
   /// The shortest profile that judges it. A run whose globs name it judges it in each profile.
   Profile from = Profile::smoke;
 
+  /// The claim is about the input as it is given: no case has a norm.
+  bool without_norm = false;
+
   /// True if the claim can be checked on what the kernel offers; NULL: always. `needs` says in
   /// words what it takes.
   bool (*applies)(const harness::Offer&) = nullptr;
@@ -56,6 +59,9 @@ struct Property {
   /// True if `judge` has something to say about this case; NULL: about every case.
   bool (*judges)(const harness::Case&) = nullptr;
 };
+
+/// Whether the claim can be checked on what the kernel offers.
+bool is_applicable(const Property& property, const harness::Offer& offer);
 
 /// The `shape` of a property that can check every generated case.
 inline void any_case(harness::Case&, const harness::Offer&) {}

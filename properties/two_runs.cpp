@@ -1,5 +1,8 @@
 #include "properties/two_runs.h"
 
+#include "harness/cases/fused.h"
+#include "harness/judge/normalized.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,21 +16,23 @@ namespace {
 
 // Calls visit(place in the second run, place in the first) for every head of the second.
 template <class Visit>
-void for_each_head_of_both(const Run& second, const HeadSource& source, Visit&& visit) {
+void for_each_head_of_both(const Run& first, const Run& second, const HeadSource& source,
+                           Visit&& visit) {
   const rope_problem& p = second.problem.asked;
   for (std::uint32_t i = 0; i < p.tensor_count; ++i)
     for (std::int64_t b = 0; b < p.batch; ++b)
       for (std::int64_t t = 0; t < p.tokens; ++t)
-        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
-          const HeadPlace at{i, b, t, h};
-          visit(at, source ? source(at) : at);
+        for (std::int64_t h = 0; h < p.tensor[i].heads && has_output(second.problem, i, b, t);
+             ++h) {
+          const HeadPlace at{i, b, t, h}, origin = source ? source(at) : at;
+          if (has_output(first.problem, origin.tensor, origin.b, origin.t)) visit(at, origin);
         }
 }
 
 const std::byte* output_row(const Run& run, std::size_t placement, const HeadPlace& at) {
   const Problem& p = run.problem;
   const TensorPlaces& places = p.tensor[at.tensor];
-  const std::int64_t row = places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h);
+  const std::int64_t row = out_row(p, static_cast<int>(placement), at);
   return run.execution.outputs[placement][static_cast<std::size_t>(places.out)].data() +
          row * p.buffers[static_cast<std::size_t>(places.out)].element_bytes();
 }
@@ -90,7 +95,7 @@ PairValue output_at(const Run& run, std::size_t placement, const HeadPlace& at, 
 
 void for_each_pair(const Run& run,
                    const std::function<void(std::size_t, const HeadPlace&, std::int64_t)>& visit) {
-  for_each_rotated_head(run.problem.asked,
+  for_each_rotated_head(run.problem,
                         [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
                           for (std::size_t placement = 0; placement < 2; ++placement)
                             for (std::int64_t i = 0; i < run.problem.asked.rotary_dim / 2; ++i)
@@ -142,6 +147,9 @@ Part part_of(const Case& c, CaseRange rows, CaseRange tokens) {
              return at;
            }};
   out.alone.positions = positions_of_part(c, {rows.first, rows.end}, {tokens.first, tokens.end});
+  const Case listed = listed_slots(c);
+  out.alone.slots = slots_of_part(listed, rows, tokens);
+  out.alone.pages = listed.pages;
   for (TensorCase& t : out.alone.tensors) t.values.clear();  // they are copied from the whole
   out.alone.batch = rows.end - rows.first;
   out.alone.tokens = tokens.end - tokens.first;
@@ -168,17 +176,20 @@ Finding worse_of(const Finding& a, const Finding& b) {
 
 double relative_error_of_one_call(const Subject& subject, const Case& c, std::uint32_t tensor) {
   const double u = precision_of(subject.facts, c, tensor).u;
-  if (subject.facts.error_bound > 0) return subject.facts.error_bound * u;
+  const double norm = norm_error_of(subject.facts, c, tensor);
+  if (subject.facts.error_bound > 0) return bounds::compound(norm, subject.facts.error_bound * u);
   const double product = bounds::product(u, scale_of(c) != 1);
   if (c.contract != ROPE_CONTRACT_TABLE)
-    return bounds::compound(product, bounds::computed_rotation * u);
+    return bounds::compound(norm, bounds::compound(product, bounds::computed_rotation * u));
   const double length = 1 + bounds::table_error(data_type(table_dtype(c)));
-  return product * length + table_rounding(subject.facts, c, tensor) * (1 + product);
+  return bounds::compound(
+      norm, product * length + table_rounding(subject.facts, c, tensor) * (1 + product));
 }
 
 double error_of_one_call(const Subject& subject, const Case& c, std::uint32_t tensor, double rho) {
   return std::abs(scale_of(c)) * rho * relative_error_of_one_call(subject, c, tensor) +
-         bounds::underflow(precision_of(subject.facts, c, tensor), scale_of(c));
+         bounds::underflow(precision_of(subject.facts, c, tensor), scale_of(c)) +
+         std::abs(scale_of(c)) * norm_lost_of(subject.facts, c, tensor);
 }
 
 void compare(const Subject& subject, const Run& first, const Run& second, const Law& law,
@@ -188,44 +199,46 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
   std::vector<std::int64_t> elements[ROPE_MAX_TENSORS];
   for (std::uint32_t i = 0; bits && i < second.problem.asked.tensor_count; ++i)
     elements[i] = compared_elements(second.problem.asked, i, law);
-  for_each_head_of_both(second, law.source, [&](const HeadPlace& at, const HeadPlace& origin) {
-    if (bits) return compare_bits(first, second, at, origin, law, elements[at.tensor], tally);
-    if (second.problem.asked.tensor[at.tensor].rotate == 0) return;
-    const bounds::Precision precision = precision_of(subject.facts, c, origin.tensor);
-    for (std::size_t placement = 0; placement < 2; ++placement)
-      for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
-        if (law.only && !law.only(i)) continue;
-        const PairValue before = output_at(first, placement, origin, i);
-        const PairValue expected = law.expected ? law.expected(before) : before;
-        const PairValue got = output_at(second, placement, at, i);
-        const double difference = magnitude(got - expected);
-        if (difference == 0 && tally.finding().compared > 0) {
-          tally.count_harmless();
-          continue;
-        }
-        const double rho =
-            magnitude(input_pair(first.problem, static_cast<int>(placement), origin, i));
-        const double bound =
-            law.bound
-                ? law.bound(rho, origin.tensor) + law.gain * stored_error(precision, before) +
-                      stored_error(precision, got)
-                : (law.gain * lost_on_store(precision, before) + lost_on_store(precision, got)) *
-                      (1 + 0x1p-50);  // ties reach the bound, and this sum is itself rounded
-        tally.add(difference, bound, [&](Finding& f) {
-          f.where = fmt::format("{} pair {}", place_text(at.tensor, at.b, at.t, at.h), i);
-          f.bound = rho > 0 ? bound / (rho * precision.unit()) : 0;
-          f.bound_unit = "u rho";
-          f.diagnosis = fmt::format("{} gave {}", law.first, text_of(before));
-          if (law.expected)
-            f.diagnosis +=
-                fmt::format(", so {} should give {}, and gave", law.second, text_of(expected));
-          else
-            f.diagnosis += fmt::format(", {} gave", law.second);
-          f.diagnosis += " " + text_of(got);
-          f.reason = f.margin <= 1 ? "" : law.broken;
-        });
-      }
-  });
+  for_each_head_of_both(
+      first, second, law.source, [&](const HeadPlace& at, const HeadPlace& origin) {
+        if (bits) return compare_bits(first, second, at, origin, law, elements[at.tensor], tally);
+        if (second.problem.asked.tensor[at.tensor].rotate == 0) return;
+        const bounds::Precision precision = precision_of(subject.facts, c, origin.tensor);
+        for (std::size_t placement = 0; placement < 2; ++placement)
+          for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
+            if (law.only && !law.only(i)) continue;
+            const PairValue before = output_at(first, placement, origin, i);
+            const PairValue expected = law.expected ? law.expected(before) : before;
+            const PairValue got = output_at(second, placement, at, i);
+            const double difference = magnitude(got - expected);
+            if (difference == 0 && tally.finding().compared > 0) {
+              tally.count_harmless();
+              continue;
+            }
+            const double rho =
+                magnitude(input_pair(first.problem, static_cast<int>(placement), origin, i));
+            const double bound =
+                law.bound
+                    ? law.bound(rho, origin.tensor) + law.gain * stored_error(precision, before) +
+                          stored_error(precision, got)
+                    : (law.gain * lost_on_store(precision, before) +
+                       lost_on_store(precision, got)) *
+                          (1 + 0x1p-50);  // ties reach the bound, and this sum is itself rounded
+            tally.add(difference, bound, [&](Finding& f) {
+              f.where = fmt::format("{} pair {}", place_text(at.tensor, at.b, at.t, at.h), i);
+              f.bound = rho > 0 ? bound / (rho * precision.unit()) : 0;
+              f.bound_unit = "u rho";
+              f.diagnosis = fmt::format("{} gave {}", law.first, text_of(before));
+              if (law.expected)
+                f.diagnosis +=
+                    fmt::format(", so {} should give {}, and gave", law.second, text_of(expected));
+              else
+                f.diagnosis += fmt::format(", {} gave", law.second);
+              f.diagnosis += " " + text_of(got);
+              f.reason = f.margin <= 1 ? "" : law.broken;
+            });
+          }
+      });
 }
 
 Law within_two_errors(const Subject& subject, const Case& c, const char* broken,

@@ -155,6 +155,28 @@ inline double against_exact(const Precision& p, double rho, double rotation_erro
   return a * rho * compound(product(p.u, scale != 1), rotation_error) + underflow(p, scale);
 }
 
+/// RMS norm before the rotation: how far w x / sqrt(mean(x^2) + epsilon) may be, relative to it,
+/// for any order of the sum. The radicand: `count` products and count - 1 sums, the mean by a
+/// division or by a rounded 1 / count, 2 u, and epsilon, with its addition, 1 u: count + 3 factors
+/// of 1 + u on terms that are not negative. Squares that underflow lose 2^-60 of epsilon and less.
+/// The root halves that. An approximate reciprocal root is off by 2 ulp, 4 u, and a division and a
+/// root by less. Then come the products with x and w, 2 u, and 1 + w, 1 u. `weighted`: false for
+/// the value before the weight. To first order ((count + 3) / 2 + 6 [+ 1]) u.
+inline double norm_error(double u, std::int64_t count, bool weighted, bool plus_one) {
+  const auto rounded = [u](double times) { return std::expm1(times * std::log1p(u)); };
+  const double radicand = rounded(static_cast<double>(count + 3));
+  const double root = 1 / std::sqrt(1 - std::min(radicand, 0.5)) - 1;
+  return compound(root, rounded(5 + (weighted ? 1 : 0) + (weighted && plus_one ? 1 : 0)));
+}
+/// What an element may lose beside it by underflow: half of eta in the product with x, which grows
+/// with the weight, and as much in that with the weight. A kernel that flushes loses the least
+/// normal number instead, and an input that is subnormal in narrow storage. `factor` is 1 / rms.
+inline double norm_underflow(const Precision& p, double weight, double factor) {
+  const double w = std::abs(weight);
+  if (p.flushes) return p.normal * (1 + w) + std::max(p.normal, p.stored_normal) * factor * w;
+  return p.eta / 2 * (1 + w);
+}
+
 /// The most that a kernel can need which computes everything in its data type, in units of u of
 /// that type, relative to |a| rho. A declared error_bound may be larger; then it is no longer the
 /// rounding of the type that it covers. Each operation rounds once, to nearest:

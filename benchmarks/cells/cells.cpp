@@ -1,6 +1,7 @@
 #include "benchmarks/cells/cells.h"
 
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <stdexcept>
 #include <thread>
@@ -66,7 +67,7 @@ class KernelCell final : public HostCell {
     const auto calls = [&] {
       std::int32_t last = ROPE_OK;  // stays in a register
       make_calls(epoch, plan_.alternates ? 2 : 1, [&](std::uint64_t i) {
-        last = states_.apply(i, *operands_.shown());
+        last = call(i);
         return last == ROPE_OK;
       });
       status = last;
@@ -138,7 +139,7 @@ class KernelCell final : public HostCell {
                std::chrono::duration<double, std::nano>(Clock::now() - begun).count();
     if (!is_given_before) give();
     const auto start = Clock::now();
-    const std::int32_t status = states_.apply(0, *operands_.shown());
+    const std::int32_t status = call(0);
     out.call_s = std::chrono::duration<double>(Clock::now() - start).count();
     guarded([&] { hold_answer(Entry::apply, status); });
     return refusal ? std::optional<Gap>() : out;
@@ -146,6 +147,14 @@ class KernelCell final : public HostCell {
 
  private:
   bool drifts() const override { return bench::drifts(workload_, plan_); }
+  std::int32_t call(std::uint64_t i) const {
+    if (!plan_.unfused) return states_.apply(i, *operands_.shown());
+    for (const NormPass& pass : norms_) normalize(pass);
+    const std::int32_t status = states_.apply(i, *operands_.shown());
+    for (const CeilingSpan& s : copies_)
+      std::memcpy(s.out, s.in, static_cast<std::size_t>(s.row_bytes));
+    return status;
+  }
   /// Judges what the calls since ready() left.
   bool holds(Oracle& oracle, std::uint64_t seed) {
     using Rows = Expected::Rows;
@@ -160,14 +169,17 @@ class KernelCell final : public HostCell {
       expected = expected_after(workload_, plan_, call_count_, positions);
     if (in_place && changed_at_ && (expected.rows != Rows::exactly || !plan_.alternates))
       expected.since = turns_of(workload_, plan_, call_count_ - *changed_at_, positions);
-    const std::string wrong = recheck(kernel_, workload_, lazy_.here(), expected, oracle, seed);
+    rope_kernel judged = kernel_;
+    if (plan_.unfused) judged.flags |= ROPE_ROUNDS_WEIGHTED;
+    const std::string wrong = recheck(judged, workload_, lazy_.here(), expected, oracle, seed);
     if (!wrong.empty()) refuse(Outcome::broken, "while timed: " + wrong);
     return wrong.empty();
   }
 
   void prepare() override {
     WorkloadData& data = lazy_.make();
-    rope_operands operands = data.operands(plan_.table);
+    rope_operands operands = data.operands(plan_.table, plan_.unfused);
+    if (plan_.unfused) norms_ = data.norm_passes(), copies_ = data.cache_spans(true);
     const auto take_workspace = [&](std::int64_t bytes) {
       const bool is_there = failure_of([&] { workspace_ = AlignedBytes(bytes); }) == std::nullopt;
       if (!is_there)
@@ -182,6 +194,8 @@ class KernelCell final : public HostCell {
   const rope_kernel& kernel_;
   KernelPlan plan_;
   ShownStruct<rope_operands> operands_{rope_operands{}};
+  std::vector<NormPass> norms_;  // both: of what is unfused
+  std::vector<CeilingSpan> copies_;
   AlignedBytes workspace_;
   KernelStates states_;  // released before the workspace goes
 };
@@ -200,11 +214,11 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
   const std::vector<double> inv_freq = inv_freq_of(workload, f32);
-  const auto accepts = [&](Operation operation) {
-    rope_axes axes;
+  const auto accepts = [&](Operation operation, bool unfused = false) {
+    ProblemNodes nodes;
     rope_problem asked =
         make_problem(workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ,
-                     operation, &axes);
+                     operation, &nodes, unfused);
     if (const auto fault = failure_of([&] { hold_chain(asked, kernel); }))
       plan.refused = fault->text, asked.next = nullptr;
     const ShownProblem problem(asked);
@@ -222,6 +236,7 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
       plan.supported && is_in_place(workload) && !workload.cold && accepts(back_from(workload));
   if (!plan.supported) plan.refused.clear();
   plan.supported = plan.supported && plan.refused.empty();
+  plan.may_be_unfused = plan.supported && is_fusing(workload) && accepts(workload.operation, true);
   return plan;
 }
 

@@ -59,10 +59,14 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
       count_(sets_of(w, device_.l2_bytes())),
       random_(fresh_seed()) {
   std::uint64_t random = seed_of_name(seed, w.name);
-  const std::int64_t q_bytes = aligned(room_bytes(w, w.tensors[0])),
-                     k_bytes = aligned(room_bytes(w, w.tensors[1]));
-  k_begins_at_ = w.fused ? 0 : q_bytes;
-  set_bytes_ = saturating_sum({q_bytes, k_bytes});
+  for (std::size_t i = 0; i < w.tensors.size(); ++i) {
+    begins_at_[i] = w.fused ? 0 : set_bytes_;
+    set_bytes_ = saturating_sum({set_bytes_, aligned(room_bytes(w, w.tensors[i]))});
+  }
+  for (std::size_t i = 0; i < w.tensors.size(); ++i) {
+    cache_begins_at_[i] = set_bytes_;
+    set_bytes_ = saturating_sum({set_bytes_, aligned(cache_bytes(w, w.tensors[i]))});
+  }
   const std::int64_t all = saturating_product({count_, set_bytes_});
   if (all > workload_bytes_max)
     throw StepFailed{protocol::Status::skipped,
@@ -73,6 +77,9 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
   };
   inputs_ = block(all, sets);
   if (!is_in_place(w)) outputs_ = block(all, sets);
+  weights_and_slots_there_ = block(std::ssize(weights_and_slots_), "the weights and slots");
+  device_.write(weights_and_slots_there_.data(), weights_and_slots_.data(),
+                weights_and_slots_.size());
 
   place_positions(nullptr, random);
   given_positions_.resize(static_cast<std::size_t>(count_ * call_positions_bytes()));
@@ -115,14 +122,18 @@ rope_operands DeviceSets::operands(bool table, std::int64_t set) const {
   o.stream = module_.stream();
   o.positions =
       pointer(positions_.data() + static_cast<std::uint64_t>(set * call_positions_bytes()));
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+  std::byte* caches[most_tensors];
+  for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
     const std::int64_t begin =
-        (i == 0 ? 0 : k_begins_at_) + workload_.tensors[i].in_at * element_bytes(workload_);
+        begins_at_[i] + workload_.tensors[i].in_at * element_bytes(workload_);
+    caches[i] = static_cast<std::byte*>(
+        pointer(out(set) + static_cast<std::uint64_t>(cache_begins_at_[i])));
     o.tensor[i].in = pointer(in(set) + static_cast<std::uint64_t>(begin));
     o.tensor[i].out = pointer(out(set) + static_cast<std::uint64_t>(begin));
     o.tensor[i].cos = table ? pointer(cos_there_.data()) : nullptr;
     o.tensor[i].sin = table ? pointer(sin_there_.data()) : nullptr;
   }
+  chain_to(o, static_cast<std::byte*>(pointer(weights_and_slots_there_.data())), caches);
   return o;
 }
 
@@ -147,7 +158,7 @@ void DeviceSets::hold_bytes() const {
   if (now != given_positions_ || !positions_.touched().empty())
     entry_failed(Entry::apply, "wrote into its positions");
   if (!outputs().touched().empty()) entry_failed(Entry::apply, "wrote past the end of an output");
-  for (const DeviceBlock* block : {&inputs_, &cos_there_, &sin_there_})
+  for (const DeviceBlock* block : {&inputs_, &cos_there_, &sin_there_, &weights_and_slots_there_})
     if (!block->touched().empty())
       entry_failed(Entry::apply, "wrote past the end of an input or a table");
 }
@@ -164,9 +175,11 @@ void DeviceSets::hold_constants() const {
   const auto table_bytes = std::min(cos_there_.bytes(), most_bytes);
   hold(cos_there_.data(), cos_.data(), table_bytes, "wrote into a table");
   hold(sin_there_.data(), sin_.data(), table_bytes, "wrote into a table");
+  hold(weights_and_slots_there_.data(), weights_and_slots_.data(), weights_and_slots_.size(),
+       "wrote into a weight or a slot");
   if (is_in_place(workload_)) return;
   const std::int64_t bytes = element_bytes(workload_);
-  for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
+  for (std::size_t tensor = 0; tensor < workload_.tensors.size(); ++tensor) {
     const TensorCase& t = workload_.tensors[tensor];
     for (std::int64_t head = 0; head < t.heads; ++head) {
       const std::int64_t first = first_element(tensor, judged_.token, head) * bytes;
@@ -199,7 +212,7 @@ std::vector<std::int32_t> DeviceSets::last_positions() const {
 
 std::int64_t DeviceSets::first_element(std::size_t tensor, std::int64_t token,
                                        std::int64_t head) const {
-  const std::int64_t buffer = tensor == 0 ? 0 : k_begins_at_ / element_bytes(workload_);
+  const std::int64_t buffer = begins_at_[tensor] / element_bytes(workload_);
   return buffer + workload_.tensors[tensor].in_at + row(tensor, token, head);
 }
 
@@ -225,16 +238,16 @@ const std::byte* DeviceSets::given(std::size_t tensor, std::int64_t token,
 const std::byte* DeviceSets::left(std::size_t tensor, std::int64_t token, std::int64_t head) const {
   const TensorCase& t = workload_.tensors[tensor];
   const std::int64_t bytes = element_bytes(workload_);
-  const std::int64_t apart = asked_.tensor[tensor].in_head_stride;
+  const std::int64_t apart = t.append ? t.head_dim : asked_.tensor[tensor].in_head_stride;
   const std::int64_t span = (t.heads - 1) * apart + t.head_dim;
   const bool together = span <= 4 * t.heads * t.head_dim;
   const std::int64_t first = together ? 0 : head;
   if (!together || left_token_ != token || left_tensor_ != static_cast<std::int64_t>(tensor)) {
     left_.resize(static_cast<std::size_t>((together ? span : t.head_dim) * bytes));
-    device_.read(
-        left_.data(),
-        out(judged_set_) + static_cast<std::uint64_t>(first_element(tensor, token, first) * bytes),
-        left_.size());
+    const std::int64_t at = t.append
+                                ? cache_begins_at_[tensor] + left_row(tensor, token, first) * bytes
+                                : first_element(tensor, token, first) * bytes;
+    device_.read(left_.data(), out(judged_set_) + static_cast<std::uint64_t>(at), left_.size());
     left_token_ = token;
     left_tensor_ = static_cast<std::int64_t>(tensor);
   }

@@ -66,9 +66,12 @@ class DeviceSets final : public WorkloadMemory {
 
   const DeviceModule& module_;
   harness::Device& device_;
-  std::int64_t count_, k_begins_at_ = 0, set_bytes_ = 0;
+  static constexpr std::size_t most_tensors = 3;
+  std::int64_t count_, set_bytes_ = 0;
+  /// In a set; caches lie behind the outputs.
+  std::int64_t begins_at_[most_tensors] = {}, cache_begins_at_[most_tensors] = {};
   harness::DeviceBlock inputs_, outputs_, positions_, wide_positions_;
-  harness::DeviceBlock cos_there_, sin_there_;
+  harness::DeviceBlock cos_there_, sin_there_, weights_and_slots_there_;
   std::vector<std::byte> cos_, sin_, given_positions_;
   std::uint64_t random_, seed_ = 0;
   std::int64_t judged_set_ = 0;

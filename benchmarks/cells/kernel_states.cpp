@@ -62,8 +62,9 @@ void KernelStates::begin(const std::vector<double>& inv_freq,
   const std::span<Call> calls(calls_, plan_.alternates ? 2 : 1);
   for (Call& call : calls) {
     const Operation operation = &call == calls_ ? workload_.operation : back_from(workload_);
-    rope_axes axes;
-    const rope_problem problem = make_problem(given_, inv_freq, angles, operation, &axes);
+    ProblemNodes nodes;
+    const rope_problem problem =
+        make_problem(given_, inv_freq, angles, operation, &nodes, plan_.unfused);
     call.problem = ShownProblem(problem);
     row.workspace_bytes = std::max(
         row.workspace_bytes,

@@ -11,6 +11,8 @@
 #include "benchmarks/workloads/workload_layout.h"
 #include "harness/cases/axes.h"
 #include "harness/judge/judge.h"
+#include "harness/judge/normalized.h"
+#include "reference/rms_norm.h"
 
 namespace ropewalk::bench {
 using namespace harness;
@@ -126,6 +128,10 @@ class WindowJudge {
     inv_freq_ = inv_freq_of(w, case_.contract == ROPE_CONTRACT_F32_ANGLE);
   }
 
+  /// The first pair or element of a head that a norm marks which is not right, in words.
+  std::string norm_fault(std::size_t tensor, const std::byte* in, const std::byte* out,
+                         const std::vector<Rotation>& rotations) const;
+
   const Case& the_case() const { return case_; }
   bool declares_error() const { return facts_.error_bound != 0; }
   std::vector<Rotation> rotations(const Turns& turns, std::int64_t token) const {
@@ -156,9 +162,40 @@ class WindowJudge {
   std::vector<double> inv_freq_;
 };
 
+std::string WindowJudge::norm_fault(std::size_t tensor, const std::byte* in, const std::byte* out,
+                                    const std::vector<Rotation>& rotations) const {
+  const TensorCase& t = w_.tensors[tensor];
+  const auto at = [&](const std::byte* row, std::int64_t element) {
+    return DoubleDouble(load(row, w_.dtype, element));
+  };
+  DoubleDouble sum;
+  for (std::int64_t e = 0; e < t.head_dim; ++e) sum = sum + at(in, e) * at(in, e);
+  const DoubleDouble factor = inverse_rms(sum, t.head_dim, w_.epsilon);
+  const auto normalized = [&](std::int64_t e) {
+    return at(in, e) * factor * at(data_.weight(tensor), e);
+  };
+  HeadRule rule(facts_, case_, 1, static_cast<std::uint32_t>(tensor));
+  rule.input_error = norm_error_of(facts_, case_, static_cast<std::uint32_t>(tensor));
+  Tally tally(1);  // only a fault is told
+  const std::int64_t half = w_.rotary_dim / 2, begin = t.rotary_offset, end = begin + 2 * half;
+  for (std::int64_t i = 0; i < half; ++i) {
+    const PairIndex pair = pair_index(w_.pairing, i, half);
+    const std::int64_t first = begin + pair.first, second = begin + pair.second;
+    judge_pair(rule, {normalized(first), normalized(second)},
+               rotations[static_cast<std::size_t>(i)], {at(out, first), at(out, second)}, tally,
+               [&] { return fmt::format("pair {} is not normalized and rotated", i); });
+  }
+  rule.scale = 1;
+  for (std::int64_t e = 0; e < t.head_dim; ++e)
+    if (e < begin || e >= end)
+      judge_pair(rule, {normalized(e), 0.0}, {1.0, 0.0}, {at(out, e), 0.0}, tally,
+                 [&] { return fmt::format("element {} is not normalized", e); });
+  return tally.finding().margin <= 1 ? "" : tally.finding().where;
+}
+
 std::string place_of(const WorkloadMemory& data, std::size_t tensor, std::int64_t token,
                      std::int64_t head) {
-  return fmt::format("{}, token {}, head {}, position {}", tensor == 0 ? "q" : "k", token, head,
+  return fmt::format("{}, token {}, head {}, position {}", "qkv"[tensor], token, head,
                      data.last_positions()[static_cast<std::size_t>(token)]);
 }
 
@@ -170,18 +207,21 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   const WindowJudge judge(kernel, w, data, oracle);
   const WorkloadMemory::Changed& changed = data.last_change();
   const std::int64_t bytes = element_bytes(w);
-  Lengths lengths[2];  // of Q and K
+  std::vector<Lengths> lengths(w.tensors.size());
   const auto fault = [&](std::size_t tensor, std::int64_t token, std::int64_t head,
                          const std::vector<Rotation>& rotations) -> std::string {
     const std::byte *const in = data.given(tensor, token, head), *const out =
                                                                      data.left(tensor, token, head);
     const TensorCase& t = w.tensors[tensor];
-    const std::int64_t window = t.rotary_offset * bytes, after = window + w.rotary_dim * bytes;
+    if (t.norm) return judge.norm_fault(tensor, in, out, rotations);
+    const std::int64_t window = t.rotary_offset * bytes,
+                       after = t.rotate ? window + w.rotary_dim * bytes : 0;
     const auto same = [&](std::int64_t from, std::int64_t to) {
       return std::memcmp(in + from, out + from, static_cast<std::size_t>(to - from)) == 0;
     };
     if (!same(0, window) || !same(after, t.head_dim * bytes))
       return "an element outside the window changed";
+    if (!t.rotate) return {};
     const bool is_changed = expected.since && changed.tensor == tensor && changed.token == token &&
                             changed.head == head;
     if (expected.rows == Rows::exactly)
@@ -194,14 +234,14 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   if (expected.rows != Rows::not_at_all)
     for (const std::int64_t token : chosen_tokens(w, data, seed)) {
       const auto rotations = judge.rotations(expected.all, token);
-      for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}})
+      for (std::size_t tensor = 0; tensor < w.tensors.size(); ++tensor)
         for (std::int64_t head = 0; head < w.tensors[tensor].heads; ++head)
           if (const std::string wrong = fault(tensor, token, head, rotations); !wrong.empty())
             return wrong + ", " + place_of(data, tensor, token, head);
     }
-  for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}})
+  for (std::size_t tensor = 0; tensor < lengths.size(); ++tensor)
     if (lengths[tensor].differ(expected.all.calls))
-      return fmt::format("the length of {} is another", tensor == 0 ? "q" : "k");
+      return fmt::format("the length of {} is another", "qkv"[tensor]);
   if (!expected.since) return {};
   const std::string wrong = judge.fault(data.witness(), data.changed_window(), *expected.since,
                                         judge.rotations(*expected.since, changed.token));

@@ -25,9 +25,9 @@ std::string judged(const Workload& w,
   WorkloadData data(w, 1);
   data.refresh(7);
   data.refill();
-  rope_axes axes;
+  harness::ProblemNodes nodes;
   const rope_problem problem =
-      make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward, &axes);
+      make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward, &nodes);
   const rope_operands operands = data.operands(true);
   EXPECT_EQ(kernel.apply(&problem, &operands, nullptr), ROPE_OK);
   Oracle oracle;
@@ -83,6 +83,38 @@ TEST(Recheck, EachPairIsJudgedAtItsAxis) {
   EXPECT_NE(judged(w, apply_toy).find("token 15"), std::string::npos);
   const KernelPlan plan = plan_of(toy_kernel("toy"), w);
   EXPECT_TRUE(!plan.supported && plan.refused.ends_with("(ROPE_EXT_AXES)")) << plan.refused;
+}
+
+// Calls the toy with nodes that change(of the problem, of the operands) has changed.
+template <auto change>
+std::int32_t apply_changed(const rope_problem* p, const rope_operands* o, void*) {
+  harness::ProblemNodes of{{}, *norm_of(*p), *append_of(*p)};
+  harness::OperandNodes at{*norm_of(*o), *append_of(*o)};
+  change(of, at);
+  rope_problem problem = *p;
+  rope_operands operands = *o;
+  problem.next = of.chain();
+  operands.next = at.chain();
+  return apply_toy(&problem, &operands, nullptr);
+}
+
+TEST(Recheck, ANormAndACacheAreJudged) {
+  using harness::OperandNodes, harness::ProblemNodes;
+  Workload w = placed(false);
+  set_heads(w, {2, 12, 2}, {2, 8});
+  take_norm(w);
+  take_append(w);
+  lay_out(w);
+  const auto why = [&](auto* apply) { return judged(w, apply); };
+  constexpr auto epsilon = [](ProblemNodes& of, OperandNodes&) { of.norm.epsilon = 1e-4; };
+  constexpr auto weight = [](ProblemNodes&, OperandNodes& at) { at.norm.weight[1] = nullptr; };
+  constexpr auto caches = [](ProblemNodes&, OperandNodes& at) {
+    std::swap(at.append.cache[1], at.append.cache[2]);
+  };
+  EXPECT_EQ(why(apply_toy), "");
+  EXPECT_NE(why(apply_changed<epsilon>).find("normalized, q, token 0"), std::string::npos);
+  EXPECT_NE(why(apply_changed<weight>).find(", k, token 0"), std::string::npos);
+  EXPECT_NE(why(apply_changed<caches>).find(", k, token 0"), std::string::npos);
 }
 
 TEST(Recheck, WhatIsNotRotatedIsSeen) {

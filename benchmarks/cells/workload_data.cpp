@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 
@@ -55,6 +56,40 @@ void scatter_all(std::int32_t* positions, std::int64_t held, std::uint64_t& rand
 }
 
 }  // namespace
+
+WorkloadMemory::WorkloadMemory(const Workload& w)
+    : workload_(w),
+      inv_freq_(inv_freq_of(w, false)),
+      inv_freq_f32_(inv_freq_of(w, true)),
+      asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
+      tokens_(w.batch * w.tokens),
+      slots_(harness::slots_of(w)) {
+  const std::int64_t most = std::max(w.tensors[0].head_dim, w.tensors[1].head_dim);
+  weight_room_ = static_cast<std::size_t>((most * element_bytes(w) + 63) / 64 * 64);
+  const auto slots = std::as_bytes(std::span(slots_));
+  weights_and_slots_.resize(slots_at() + slots.size());
+  std::ranges::copy(slots, weights_and_slots_.end() - std::ssize(slots));
+  std::uint64_t random = seed_of_name(1, w.name);
+  for (std::size_t i = 0; i < slots_at() / static_cast<std::size_t>(element_bytes(w)); ++i)
+    harness::store(weights_and_slots_, w.dtype, static_cast<std::int64_t>(i),
+                   0.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-52);
+}
+
+void WorkloadMemory::chain_to(rope_operands& o, const std::byte* weights_and_slots,
+                              std::byte* const* caches) const {
+  harness::OperandNodes& nodes = operand_nodes_ = {};
+  if (harness::has_norm(workload_)) nodes.norm.ext = {ROPE_EXT_NORM, sizeof nodes.norm, nullptr};
+  if (harness::has_append(workload_))
+    nodes.append.ext = {ROPE_EXT_APPEND, sizeof nodes.append, nullptr};
+  for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
+    if (workload_.tensors[i].norm) nodes.norm.weight[i] = weights_and_slots + weight_at(i);
+    if (!workload_.tensors[i].append) continue;
+    nodes.append.cache[i] = caches[i];
+    o.tensor[i].out = nullptr;
+  }
+  if (!slots_.empty()) nodes.append.slot = weights_and_slots + slots_at();
+  o.next = nodes.chain();
+}
 
 void WorkloadMemory::place_positions(void* read, std::uint64_t& random) {
   const Workload& w = workload_;
@@ -106,10 +141,12 @@ bool AlignedBytes::is_whole() {
 }
 
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
-    : WorkloadMemory(w), buffers_(w.fused ? 1 : 2) {
+    : WorkloadMemory(w), buffers_(w.fused ? 1 : w.tensors.size()) {
   std::uint64_t random = seed_of_name(seed, w.name);
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+  for (std::size_t i = 0; i < w.tensors.size(); ++i) {
     bytes_[buffer_of(i)] += room_bytes(w, w.tensors[i]);
+    if (w.tensors[i].append) caches_[i] = AlignedBytes(cache_bytes(w, w.tensors[i]));
+  }
   for (std::size_t i = 0; i < buffers_; ++i) {
     pristine_[i] = PristineInput(bytes_[i], w.dtype, random);
     if (!is_in_place(w)) inputs_[i] = AlignedBytes(bytes_[i]);
@@ -120,10 +157,14 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   for (harness::GuardedMapping* const table : {&cos_, &sin_})
     *table = harness::GuardedMapping(mapped + harness::most_read_past);
   fill_tables(w, inv_freq_, cos_.data() + table_offset, sin_.data() + table_offset);
-  for (harness::GuardedMapping* const table : {&cos_, &sin_}) table->make_read_only();
+  weights_and_slots_there_ = harness::GuardedMapping(weights_and_slots_.size() + 1);
+  std::ranges::copy(weights_and_slots_, weights_and_slots_there_.data());
+  for (harness::GuardedMapping* const constant : {&cos_, &sin_, &weights_and_slots_there_})
+    constant->make_read_only();
   positions_ = AlignedBytes(position_bytes(w, tokens_));
   place_positions(positions_.data(), random);
   moving_.write();
+  cache_spans_ = cache_spans(false);
 }
 
 bool WorkloadData::positions_are_whole() {
@@ -163,7 +204,7 @@ std::int64_t WorkloadData::byte_of(const Row& of, std::int64_t element) const {
 void WorkloadData::draw_change(std::uint64_t& random) {
   if (change_.to != nullptr && !is_in_place(workload_))
     std::memcpy(change_.to, change_.before, change_.bytes);
-  const std::size_t tensor = next_random(random) % 2;
+  const std::size_t tensor = next_random(random) % workload_.tensors.size();
   const harness::TensorCase& t = workload_.tensors[tensor];
   const Row row{tensor, below(tokens_ * t.heads, random)};
   change_.tensor = row.tensor;
@@ -213,6 +254,8 @@ void WorkloadData::refill() {
     else  // all bits are one: a NaN of every type
       std::memset(work_[i].data(), 0xff, bytes);
   }
+  for (const CeilingSpan& s : cache_spans_)
+    std::memset(s.out, 0xff, static_cast<std::size_t>(s.row_bytes));
 }
 
 std::size_t WorkloadData::outputs_fingerprint(std::uint64_t random) const {
@@ -231,25 +274,66 @@ std::size_t WorkloadData::outputs_fingerprint(std::uint64_t random) const {
     add(i, 0, piece);
     for (std::int64_t k = 0; k < pieces; ++k) add(i, below(bytes_[i] - piece, random), piece);
   }
-  return sum;
+  if (cache_spans_.empty()) return sum;
+  const CeilingSpan& last = cache_spans_.back();
+  return 31 * sum + std::hash<std::string_view>()({static_cast<const char*>(last.out),
+                                                   static_cast<std::size_t>(last.row_bytes)});
 }
 
-rope_operands WorkloadData::operands(bool table) const {
+rope_operands WorkloadData::operands(bool table, bool unfused) const {
   rope_operands o{};
   o.struct_size = sizeof(o);
   o.positions = positions_.data();
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+  std::byte* caches[most_tensors];
+  for (std::size_t i = 0; i < (unfused ? 2 : workload_.tensors.size()); ++i) {
     o.tensor[i].out = work_[buffer_of(i)].data() + begin_of(i);
-    o.tensor[i].in = is_in_place(workload_) ? o.tensor[i].out : input(i);
+    const bool in_place = is_in_place(workload_) || (unfused && workload_.tensors[i].norm);
+    o.tensor[i].in = in_place ? o.tensor[i].out : input(i);
     o.tensor[i].cos = table ? cos() : nullptr;
     o.tensor[i].sin = table ? sin() : nullptr;
+    caches[i] = caches_[i].data();
   }
+  if (!unfused) chain_to(o, weights_and_slots_there_.data(), caches);
   return o;
 }
 
 std::vector<CeilingSpan> WorkloadData::spans() const {
+  std::vector<CeilingSpan> out = cache_spans_;
+  for (std::size_t i = 0; i < workload_.tensors.size(); ++i)
+    if (!workload_.tensors[i].append) add_spans(i, out);
+  return out;
+}
+
+std::vector<NormPass> WorkloadData::norm_passes() const {
+  std::vector<NormPass> out;
+  for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
+    const harness::TensorCase& t = workload_.tensors[i];
+    std::vector<CeilingSpan> rows;
+    if (t.norm) add_spans(i, rows);
+    for (const CeilingSpan& span : rows)
+      out.push_back({span, workload_.dtype, t.head_dim, weight(i), workload_.epsilon});
+  }
+  return out;
+}
+
+std::vector<CeilingSpan> WorkloadData::cache_spans(bool unfused) const {
   std::vector<CeilingSpan> out;
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) add_spans(i, out);
+  const std::int64_t bytes = element_bytes(workload_);
+  for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
+    const harness::TensorCase& t = workload_.tensors[i];
+    const std::byte* const from =
+        unfused && t.rotate ? work_[buffer_of(i)].data() + begin_of(i) : input(i);
+    for (std::int64_t head = 0; head < tokens_ * t.heads && t.append; ++head) {
+      const std::byte* const in = from + row(i, head / t.heads, head % t.heads) * bytes;
+      std::byte* const to = caches_[i].data() + left_row(i, head / t.heads, head % t.heads) * bytes;
+      CeilingSpan* const last = head > 0 ? &out.back() : nullptr;
+      if (last != nullptr && static_cast<const std::byte*>(last->in) + last->row_bytes == in &&
+          static_cast<std::byte*>(last->out) + last->row_bytes == to)
+        last->stride = last->row_bytes += t.head_dim * bytes;
+      else
+        out.push_back({in, to, 1, t.head_dim * bytes, t.head_dim * bytes, 0});
+    }
+  }
   return out;
 }
 
@@ -260,8 +344,8 @@ void WorkloadData::add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) 
   const rope_tensor& p = asked_.tensor[tensor];
   const std::int64_t skipped = is_in_place(w) ? t.rotary_offset : 0;
   const std::int64_t elements = is_in_place(w) ? w.rotary_dim : t.head_dim;
-  const std::byte* in = static_cast<const std::byte*>(operands(false).tensor[tensor].in);
-  std::byte* const to = static_cast<std::byte*>(operands(false).tensor[tensor].out);
+  std::byte* const to = work_[buffer_of(tensor)].data() + begin_of(tensor);
+  const std::byte* const in = is_in_place(w) ? to : input(tensor);
   const auto add = [&](std::int64_t from, std::int64_t rows, std::int64_t row_elements,
                        std::int64_t stride) {
     const std::int64_t bytes = element_bytes(w), at = (from + skipped) * bytes;

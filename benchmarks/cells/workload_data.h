@@ -4,6 +4,7 @@
 // Each workload has one set of buffers. The smallest stay in L1 from call to call. Of the
 // table each call takes other rows.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "benchmarks/ceilings/ceilings.h"
 #include "benchmarks/cells/moving_positions.h"
 #include "benchmarks/cells/pristine_input.h"
+#include "benchmarks/cells/unfused.h"
 #include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
@@ -99,7 +101,7 @@ class WorkloadData final : public WorkloadMemory {
   std::vector<std::int32_t> last_positions() const override { return positions(); }
   const std::byte* given(std::size_t tensor, std::int64_t token, std::int64_t head) const override;
   const std::byte* left(std::size_t tensor, std::int64_t token, std::int64_t head) const override {
-    return output(tensor) + row(tensor, token, head) * element_bytes(workload_);
+    return output(tensor) + left_row(tensor, token, head) * element_bytes(workload_);
   }
 
   /// Of the bytes that a call may write, and those between them; of large outputs, of both ends and
@@ -114,17 +116,25 @@ class WorkloadData final : public WorkloadMemory {
            (is_in_place(workload_) ? pristine_[buffer].data() : inputs_[buffer].data());
   }
   const std::byte* output(std::size_t tensor) const {
-    return work_[buffer_of(tensor)].data() + begin_of(tensor);
+    return workload_.tensors[tensor].append ? caches_[tensor].data()
+                                            : work_[buffer_of(tensor)].data() + begin_of(tensor);
   }
   /// False if something was written behind an output. It says so once.
   bool outputs_are_whole() {
-    const bool first = work_[0].is_whole();
-    return work_[1].is_whole() && first;
+    std::int64_t broken = 0;
+    for (AlignedBytes* const each : {work_, caches_})
+      broken += std::count_if(each, each + most_tensors, [](auto& b) { return !b.is_whole(); });
+    return broken == 0;
   }
   const std::byte* cos() const override { return cos_.data() + table_offset; }
   const std::byte* sin() const override { return sin_.data() + table_offset; }
-  rope_operands operands(bool table) const;
+  /// `unfused`: of the rotation alone (make_problem), which leaves K beside its cache.
+  rope_operands operands(bool table, bool unfused = false) const;
   std::vector<CeilingSpan> spans() const;
+  /// The passes beside the rotation alone: norms, and copies to the caches (`unfused`). Else of
+  /// what a call appends; heads that touch in the input and in the cache are one row.
+  std::vector<NormPass> norm_passes() const;
+  std::vector<CeilingSpan> cache_spans(bool unfused) const;
 
  private:
   /// A head whose elements may change, in [0, batch x tokens x heads).
@@ -140,14 +150,16 @@ class WorkloadData final : public WorkloadMemory {
   }
   void add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const;
 
-  std::size_t buffers_;  ///< Q and K have one each, or share one
-  std::int64_t bytes_[2] = {};
+  static constexpr std::size_t most_tensors = 3;
+  std::size_t buffers_;  ///< tensors have one each, or share one
+  std::int64_t bytes_[most_tensors] = {};
   /// That at which malloc places large blocks.
   static constexpr std::size_t table_offset = 64;
-  harness::GuardedMapping cos_, sin_;
-  PristineInput pristine_[2];
+  harness::GuardedMapping cos_, sin_, weights_and_slots_there_;
+  PristineInput pristine_[most_tensors];
   /// Out of place what kernels read; and where they write.
-  AlignedBytes inputs_[2], work_[2], positions_;
+  AlignedBytes inputs_[most_tensors], work_[most_tensors], caches_[most_tensors], positions_;
+  std::vector<CeilingSpan> cache_spans_;
   mutable std::vector<std::byte> given_;  ///< the row that given() was asked for last
   Change change_;
   std::vector<std::byte> witness_;

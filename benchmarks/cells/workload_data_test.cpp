@@ -77,6 +77,25 @@ TEST(WorkloadData, CeilingsTouchTheWindowAloneInEveryLayout) {
   }
 }
 
+TEST(WorkloadData, CeilingsOfACacheCopyEachRowToItsSlot) {
+  for (const WorkloadLayout layout : {WorkloadLayout::packed, WorkloadLayout::head_major,
+                                      WorkloadLayout::fused, WorkloadLayout::padded}) {
+    Workload w = small_workload("toy/a");
+    w.layout = layout;
+    w.tokens = 21;
+    set_in_place(w, false);
+    take_append(w);
+    lay_out(w);
+    WorkloadData data(w, 7);
+    data.refill();
+    for (const CeilingSpan& span : data.spans()) copy_loops()[0].pass(span);
+    for (const std::size_t i : {0u, 1u, 2u})
+      for (std::int64_t token = 0; token < 42; ++token)
+        ASSERT_EQ(std::memcmp(data.given(i, token, 0), data.left(i, token, 0), 8 * 4), 0) << token;
+    EXPECT_TRUE(data.outputs_are_whole() && data.inputs_are_whole());
+  }
+}
+
 TEST(WorkloadData, PositionsMoveOnAtTheSameAddress) {
   for (const Dtype type : {Dtype::i32, Dtype::i64})
     for (const bool cold : {false, true}) {

@@ -15,22 +15,28 @@ namespace ropewalk::bench {
 class WorkloadMemory {
  public:
   /// The workload outlives it.
-  explicit WorkloadMemory(const Workload& workload)
-      : workload_(workload),
-        inv_freq_(inv_freq_of(workload, false)),
-        inv_freq_f32_(inv_freq_of(workload, true)),
-        asked_(make_problem(workload, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
-        tokens_(workload.batch * workload.tokens) {}
+  explicit WorkloadMemory(const Workload& workload);
   virtual ~WorkloadMemory() = default;
   WorkloadMemory(const WorkloadMemory&) = delete;
   WorkloadMemory& operator=(const WorkloadMemory&) = delete;
 
   const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
+  /// The weights of a tensor that a norm marks.
+  const std::byte* weight(std::size_t tensor) const {
+    return weights_and_slots_.data() + weight_at(tensor);
+  }
   /// The index of a row from the first element of its tensor. Input and output have the same
   /// strides.
   std::int64_t row(std::size_t tensor, std::int64_t token, std::int64_t head) const {
     return harness::in_index(asked_, static_cast<std::uint32_t>(tensor), token / workload_.tokens,
                              token % workload_.tokens, head);
+  }
+
+  /// The same of what a call writes: of a tensor that is appended, from the first of its cache.
+  std::int64_t left_row(std::size_t tensor, std::int64_t token, std::int64_t head) const {
+    const harness::TensorCase& t = workload_.tensors[tensor];
+    if (!t.append) return row(tensor, token, head);
+    return (slots_[static_cast<std::size_t>(token)] * t.heads + head) * t.head_dim;
   }
 
   /// The positions of the last call. [axes, batch x tokens]
@@ -59,6 +65,13 @@ class WorkloadMemory {
   virtual const std::byte* changed_window() const { return nullptr; }
 
  protected:
+  /// Of the weights of a tensor in weights_and_slots_, and of the slots behind all weights.
+  std::size_t weight_at(std::size_t tensor) const { return tensor * weight_room_; }
+  std::size_t slots_at() const { return weight_at(workload_.tensors.size()); }
+  /// Gives operands their chain, and marked tensors their caches in place of outputs. The nodes
+  /// stay until the next call of it.
+  void chain_to(rope_operands& o, const std::byte* weights_and_slots,
+                std::byte* const* caches) const;
   /// Draws the positions, which calls read at `read`. NULL: the address is set before each call.
   void place_positions(void* read, std::uint64_t& random);
 
@@ -68,6 +81,12 @@ class WorkloadMemory {
   std::int64_t tokens_;  ///< of the whole batch
   std::vector<std::int32_t> first_positions_;
   MovingPositions moving_{};
+  std::vector<std::int64_t> slots_;  ///< of each token; empty without an append
+  std::size_t weight_room_ = 0;      ///< bytes, a multiple of 64
+  std::vector<std::byte> weights_and_slots_;
+
+ private:
+  mutable harness::OperandNodes operand_nodes_;
 };
 
 }  // namespace ropewalk::bench

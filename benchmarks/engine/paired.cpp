@@ -161,16 +161,18 @@ class Group {
     return found;
   }
 
-  void enter(std::vector<Contestant>& contestants, const GroupKernel& m, Role role) {
+  void enter(std::vector<Contestant>& contestants, const GroupKernel& m, Role role,
+             bool unfused = false) {
     const Candidate& c = *m.timed;
+    KernelPlan plan = m.plan;
+    plan.unfused = unfused;
     announce(c.name);
-    Contestant e = contestant_of(c.name, threads_, [&](int thread) {
-      return memory_.kernel_cell(*c.kernel, m.plan, thread);
-    });
+    Contestant e = contestant_of(
+        c.name, threads_, [&](int thread) { return memory_.kernel_cell(*c.kernel, plan, thread); });
     e.has_own_threads = has_own_threads(c.kernel->exceptions);
     TimingRow& row = e.cell().row;
-    row.kernel = c.name;
-    row.summary = c.summary;
+    row.kernel = c.name + std::string(unfused ? unfused_suffix : "");
+    row.summary = (unfused ? "one pass after the other; " : "") + c.summary;
     row.role = role;
     if (role == Role::null_twin) row.kernel += twin_suffix;
     contestants.push_back(std::move(e));
@@ -179,10 +181,16 @@ class Group {
   void enter_all(std::vector<Contestant>& contestants) {
     const GroupKernel* base = baseline();
     if (base == nullptr) return;
-    enter(contestants, *base, Role::baseline);
-    enter(contestants, *base, Role::null_twin);
-    for (const GroupKernel& m : kernels_)
-      if (&m != base && !m.refusal) enter(contestants, m, Role::kernel);
+    const auto is_unfused = [&](const GroupKernel& m) {
+      return m.plan.may_be_unfused && plan_.device == nullptr;
+    };
+    enter(contestants, *base, Role::baseline, is_unfused(*base));
+    enter(contestants, *base, Role::null_twin, is_unfused(*base));
+    for (const GroupKernel& m : kernels_) {
+      if (m.refusal) continue;
+      if (&m != base && is_unfused(m)) enter(contestants, m, Role::kernel, true);
+      if (&m != base || is_unfused(m)) enter(contestants, m, Role::kernel);
+    }
     const auto found = plan_.ceilings.find(workload_.name);
     const std::string variant = found == plan_.ceilings.end() ? "" : found->second;
     for (auto& cell : memory_.floor_cells())

@@ -3,6 +3,9 @@
 // long makes fewer. So drift hits all alike, and ratios are formed round by round
 // (reports/numbers/claims.h).
 //
+// Where a norm or an append is fused, each kernel of the host is timed as 'X (unfused)' too: norm,
+// its rotation alone and copy, one after the other. That of the baseline is the baseline.
+//
 // Each group also holds the baseline a second time, as its null twin, and the ceiling of its size.
 // Each round has inputs of its own and poisoned outputs; above 2 MiB only some rounds have.
 // No kernel can tell which rounds are judged. There the results of the timed calls are judged

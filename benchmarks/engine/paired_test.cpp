@@ -16,6 +16,7 @@
 #include "benchmarks/testing/paired_run.h"
 #include "benchmarks/testing/toys.h"
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workload_layout.h"
 
 namespace ropewalk::bench {
 using namespace report;
@@ -98,6 +99,27 @@ TEST(Paired, TheBaselineCanBeChosen) {
   const PairedOutcome chosen = run({&first, &plain}, [](PairedPlan& p) { p.baseline = "first"; });
   EXPECT_EQ(chosen.of("first")->role, Role::baseline);
   EXPECT_EQ(chosen.of("plain")->role, Role::kernel);
+}
+
+TEST(Paired, WhatIsFusedIsTimedBesideOnePassAfterTheOther) {
+  rope_kernel fuses = toy_kernel("fuses");
+  fuses.extensions = extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
+  const rope_kernel other = toy_kernel("other");
+  for (const int what : {1, 2, 3}) {
+    const PairedOutcome outcome = run({&fuses, &other}, [&](PairedPlan& p) {
+      set_in_place(p.workloads[0], false);
+      if ((what & 1) != 0) take_norm(p.workloads[0]);
+      if ((what & 2) != 0) take_append(p.workloads[0]);
+      lay_out(p.workloads[0]);
+    });
+    for (const char* name : {"fuses", "fuses (unfused)", "fuses (unfused) (twin)"}) {
+      const TimingRow* row = outcome.of(name);
+      ASSERT_TRUE(row != nullptr && row->outcome == Outcome::measured) << name;
+      EXPECT_TRUE(row->reverified > 0 && kernel_of(*row) == "fuses");
+    }
+    EXPECT_EQ(outcome.of("fuses (unfused)")->role, Role::baseline);
+    EXPECT_NE(outcome.of("other")->reason.find("ROPE_EXT_"), std::string::npos);
+  }
 }
 
 // Under a sanitizer an epoch may be a single call. Then the last of three calibration calls and

@@ -25,7 +25,9 @@ const char* const shape_help =
     "packed), tokens= and batch= (without both: all phases), "
     "positions=consecutive|scattered (default: scattered for one token), axes= the axis of each "
     "pair, "
-    "as 0*16,1*24,2*24 or (0,1,2)*20,0*4, for a picture after text; and words of a replay "
+    "as 0*16,1*24,2*24 or (0,1,2)*20,0*4, for a picture after text, norm=1 (Q and K are "
+    "normalized), append=1 (K and V go to a paged cache) with page= slots of a page (default: 16), "
+    "both out of place; and words of a replay "
     "line: q.heads= k.heads= q.head_dim= k.head_dim= q.offset= k.offset= rotary_dim= rope_theta= "
     "attention_scale= scaling= scaling_values= table_dtype=";
 
@@ -39,11 +41,13 @@ namespace {
 constexpr std::pair<std::string_view, std::string_view> short_words[] = {
     {"q", "q.heads"},     {"k", "k.heads"},     {"d", "q.head_dim"},
     {"kd", "k.head_dim"}, {"rd", "rotary_dim"}, {"theta", "rope_theta"},
-    {"qo", "q.offset"},   {"ko", "k.offset"},   {"scale", "attention_scale"}};
+    {"qo", "q.offset"},   {"ko", "k.offset"},   {"scale", "attention_scale"},
+    {"page", "page_size"}};
 /// Other words of a replay line, and those of a shape alone.
 constexpr std::string_view replay_words[] = {"dtype", "pairing", "position_dtype", "tokens",
                                              "batch", "scaling", "scaling_values", "table_dtype"};
-constexpr std::string_view own_words[] = {"in_place", "layout", "positions", "axes"};
+constexpr std::string_view own_words[] = {"in_place", "layout", "positions",
+                                          "axes",     "norm",   "append"};
 
 bool is_own(std::string_view name) {
   return std::find(std::begin(own_words), std::end(own_words), name) != std::end(own_words);
@@ -122,13 +126,16 @@ std::string name_of(const Workload& w) {
   if (w.rope_theta != 10000) out += fmt::format("-theta{}", w.rope_theta);
   if (w.pairing == Pairing::interleaved) out += "-interleaved";
   if (w.dtype != Dtype::f32) out += fmt::format("-{}", data_type(w.dtype).word);
-  if (!is_in_place(w)) out += "-out-of-place";
+  if (!is_in_place(w) && !is_fusing(w)) out += "-out-of-place";
   if (w.position_dtype == Dtype::i64) out += "-i64";
   if (w.attention_scale != 0) out += fmt::format("-scale{}", w.attention_scale);
   if (w.layout != WorkloadLayout::packed)
     out += fmt::format("-{}", layout_words[static_cast<std::size_t>(w.layout)]);
   if (w.scaling != "none")
     out += fmt::format("-{}-{}", w.scaling, fmt::join(w.scaling_values, "-"));
+  if (harness::has_norm(w)) out += "-norm";
+  if (harness::has_append(w)) out += "-append";
+  if (w.page_size != 16) out += fmt::format("-page{}", w.page_size);
   if (w.axes > 1) out += "-axes" + harness::map_text(w.axis_of_pair);
   for (char& c : out) c = c == ',' ? '-' : c == '*' ? 'x' : c == '(' || c == ')' ? '.' : c;
   if (w.table_dtype) out += fmt::format("-table-{}", data_type(*w.table_dtype).word);
@@ -149,7 +156,12 @@ Workload model_of(const Words& words) {
   if (!words.contains("k.head_dim")) k.head_dim = q.head_dim;
   if (!words.contains("k.offset") && k.head_dim == q.head_dim) k.rotary_offset = q.rotary_offset;
   if (!words.contains("rotary_dim")) w.rotary_dim = q.head_dim;
-  set_in_place(w, choice(words, "in_place", std::array{"yes", "no"}) == 0);
+  constexpr std::array off_or_on{"0", "1"};
+  if (choice(words, "norm", off_or_on) == 1) take_norm(w);
+  if (choice(words, "append", off_or_on) == 1) take_append(w);
+  if (words.contains("page_size") && !harness::has_append(w)) fail("page= needs append=1");
+  const bool may_choose = words.contains("in_place") || !is_fusing(w);
+  set_in_place(w, may_choose && choice(words, "in_place", std::array{"yes", "no"}) == 0);
   if (const auto axes = words.find("axes"); axes != words.end()) {
     harness::take_axes(w, harness::map_of_text(axes->second));
     if (w.axis_of_pair.empty())

@@ -55,6 +55,20 @@ TEST(Shape, AMapOfAxesIsTimedWithAPicture) {
   expect_refused("q=4,d=32,axes=0*4,tokens=1", "4 pairs, but 16 are rotated");
 }
 
+TEST(Shape, ANormAndAnAppendAreOutOfPlace) {
+  const Workload w = parse_shape("q=4,k=2,d=32,norm=1,append=1,page=8,tokens=20,batch=3").at(0);
+  EXPECT_EQ(w.name, "shape-q4-k2-d32-norm-append-page8/t20-b3");
+  EXPECT_TRUE(!is_in_place(w) && w.tensors[0].norm && !w.tensors[0].append && w.tensors[1].append);
+  ASSERT_EQ(w.tensors.size(), 3u);
+  const harness::TensorCase& v = w.tensors[2];
+  EXPECT_TRUE(has_heads(v, 2, 32, 0) && v.append && !v.norm && !v.rotate);
+  EXPECT_EQ(w.pages, 2 * 3 * 3);
+  EXPECT_EQ(board_of(w, "table"), "half_split / f32 / out of place / norm / append / table");
+  expect_refused("q=4,d=32,norm=1,in_place=yes,tokens=1", "need out of place");
+  expect_refused("q=4,d=32,page=8,tokens=1", "page= needs append=1");
+  expect_refused("q=4,d=32,append=1,page=0,tokens=1", "page_size is 0; it must be 1 to 4096");
+}
+
 TEST(Shape, ReadsHowTheDataIsHandedOver) {
   const Workload w = parse_shape(
                          "q=4,d=96,rd=64,qo=32,position_dtype=i64,scale=1.5,layout=fused,"

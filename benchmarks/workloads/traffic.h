@@ -4,8 +4,10 @@
 // In place, elements outside the rotated window stay as they are, so only the window is read and
 // written. Out of place, whole rows are read and written. A table kernel reads the cos and sin row
 // of each token once, not once a head or tensor. A computing kernel reads no table. There is one
-// position a token and axis, of the workload's type. Gaps of a layout are not moved. A kernel that
-// moves more bytes is slower for it, so GB/s from these bytes can only be too low.
+// position a token and axis, of the workload's type. Gaps of a layout are not moved. A norm reads
+// its weights once. An append reads a slot a token, and writes rows to the cache in place of an
+// output; V is read and written as K is. A kernel that moves more bytes is slower for it, so GB/s
+// from these bytes can only be too low.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -62,12 +64,33 @@ inline std::int64_t position_bytes(const Workload& w, std::int64_t tokens) {
   return saturating_product({w.axes, tokens, data_type(w.position_dtype).bytes});
 }
 
+/// Bytes of the weights of a norm, and of the slots of a call.
+inline std::int64_t weight_and_slot_bytes(const Workload& w) {
+  const std::int64_t slot_bytes = harness::has_append(w) ? data_type(w.slot_dtype).bytes : 0;
+  std::int64_t bytes = saturating_product({w.batch, w.tokens, slot_bytes});
+  for (const harness::TensorCase& t : w.tensors)
+    if (t.norm) bytes = saturating_sum({bytes, saturating_product({t.head_dim, element_bytes(w)})});
+  return bytes;
+}
+
+/// The pages of a cache: twice those that the call writes to, at most.
+inline std::int64_t pages_held(const Workload& w) {
+  const std::int64_t of_row = saturating_sum({w.tokens, w.page_size / 2, w.page_size - 1});
+  return saturating_product({2, w.batch, of_row / w.page_size});
+}
+/// Bytes of a tensor's cache; 0: it has none.
+inline std::int64_t cache_bytes(const Workload& w, const harness::TensorCase& t) {
+  if (!t.append) return 0;
+  return saturating_product({pages_held(w), w.page_size, t.heads, t.head_dim, element_bytes(w)});
+}
+
 /// Bytes that a kernel must move in one call.
 inline std::int64_t traffic_bytes(const Workload& w, bool reads_table) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
   const std::int64_t table =
       reads_table ? saturating_product({tokens, w.rotary_dim, table_element_bytes(w)}) : 0;
-  return saturating_sum({ceiling_traffic_bytes(w), table, position_bytes(w, tokens)});
+  return saturating_sum(
+      {ceiling_traffic_bytes(w), table, position_bytes(w, tokens), weight_and_slot_bytes(w)});
 }
 
 /// Distinct bytes that calls touch again and again; they must fit a cache to stay there. Of a table
@@ -79,7 +102,8 @@ inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
       w.cold || w.scattered ? std::min(tokens, max_position_of(w) + 1) : w.tokens;
   const std::int64_t table =
       reads_table ? saturating_product({table_rows, w.rotary_dim, table_element_bytes(w)}) : 0;
-  return saturating_sum({ceiling_working_set_bytes(w), table, position_bytes(w, tokens)});
+  return saturating_sum(
+      {ceiling_working_set_bytes(w), table, position_bytes(w, tokens), weight_and_slot_bytes(w)});
 }
 
 /// Bytes of the whole table, cos and sin.
@@ -106,14 +130,18 @@ inline std::int64_t room_bytes(const Workload& w, const harness::TensorCase& t) 
 /// Of the input as it was made, what is kept for each tensor at most.
 inline constexpr std::int64_t most_kept_bytes = std::int64_t{1} << 20;
 
-/// Bytes that the harness allocates: the data once (the buffer) or twice (input and output), what
-/// is kept of the input as it was made, the whole table, and the positions, as int32 and as the
-/// kernel reads them.
+/// Bytes that the harness allocates: the data once (the buffer) or twice (input and output),
+/// caches, what is kept of the input as it was made, the whole table, and the positions, as int32
+/// and as the kernel reads them.
 inline std::int64_t allocated_bytes(const Workload& w) {
-  const std::int64_t tensors =
-      saturating_sum({room_bytes(w, w.tensors[0]), room_bytes(w, w.tensors[1])});
-  const std::int64_t data = saturating_sum({saturating_product({is_in_place(w) ? 1 : 2, tensors}),
-                                            std::min(tensors, 2 * most_kept_bytes)});
+  std::int64_t tensors = 0, caches = 0;
+  for (const harness::TensorCase& t : w.tensors) {
+    tensors = saturating_sum({tensors, room_bytes(w, t)});
+    caches = saturating_sum({caches, cache_bytes(w, t)});
+  }
+  const std::int64_t data =
+      saturating_sum({saturating_product({is_in_place(w) ? 1 : 2, tensors}), caches,
+                      std::min(tensors, std::ssize(w.tensors) * most_kept_bytes)});
   const std::int64_t held = saturating_product({positions_held(w), 4});
   const std::int64_t read = position_bytes(w, saturating_product({w.batch, w.tokens}));
   return saturating_sum({data, table_bytes(w), held, read});

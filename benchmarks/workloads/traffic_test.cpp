@@ -31,6 +31,19 @@ TEST(Traffic, LlamaOneTokenInPlace) {
   EXPECT_EQ(ceiling_working_set_bytes(w), 20480);
 }
 
+TEST(Traffic, ANormReadsWeightsAndAnAppendReadsSlots) {
+  Workload w = llama(2, 1);
+  set_in_place(w, false);
+  const std::int64_t plain = traffic_bytes(w, true), q_and_k = 2 * 20480, v = 2 * 8 * 128 * 4;
+  ASSERT_EQ(plain, 2 * q_and_k + 2 * 2 * 64 * 4 + 2 * 4);
+  take_norm(w);
+  EXPECT_EQ(traffic_bytes(w, true), plain + 2 * 128 * 4);
+  take_append(w);
+  EXPECT_EQ(traffic_bytes(w, true), plain + 2 * 128 * 4 + 2 * v + 2 * 8);
+  EXPECT_EQ(ceiling_traffic_bytes(w), 2 * (q_and_k + v));
+  EXPECT_EQ(cache_bytes(w, w.tensors[2]), 2 * 2 * 16 * 8 * 128 * 4) << "two pages of 16 slots each";
+}
+
 TEST(Traffic, GptJOutOfPlaceMovesWholeRows) {
   Workload w;
   set_heads(w, {16, 256}, {16, 256});

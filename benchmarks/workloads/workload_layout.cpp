@@ -1,5 +1,6 @@
 #include "benchmarks/workloads/workload_layout.h"
 
+#include "benchmarks/workloads/traffic.h"
 #include "harness/cases/layouts.h"
 #include "harness/cases/problem.h"
 
@@ -13,6 +14,19 @@ void lay_out(Workload& w) {
     if (w.layout == WorkloadLayout::head_major) t.in = t.out = head_major_strides(w, t);
     if (w.layout == WorkloadLayout::padded) t.in = t.out = padded_strides(w, t, padded_gap);
   }
+  if (has_append(w)) w.pages = pages_held(w);
+}
+
+void take_norm(Workload& w) {
+  w.tensors[0].norm = w.tensors[1].norm = true;
+}
+
+void take_append(Workload& w) {
+  w.tensors[1].append = true;
+  w.tensors.resize(3, w.tensors[1]);
+  w.tensors[2].rotate = w.tensors[2].norm = false;
+  w.tensors[2].rotary_offset = 0;
+  w.slot_rule = SlotRule::paged;
 }
 
 Case case_of(Workload w, std::int64_t tokens) {
@@ -38,22 +52,32 @@ std::vector<double> inv_freq_of(Case c, bool f32) {
 }
 
 rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq,
-                          std::int32_t angle_source, Operation operation, rope_axes* axes) {
+                          std::int32_t angle_source, Operation operation, ProblemNodes* nodes,
+                          bool unfused) {
   Case c = w;
+  if (unfused) {
+    c.tensors.resize(2);
+    for (TensorCase& t : c.tensors) t.in_place = has_norm(w);
+    drop_norm(c);
+    drop_append(c);
+  }
   c.operation = operation;
   c.contract = angle_source == ROPE_ANGLES_TABLE ? ROPE_CONTRACT_TABLE : ROPE_CONTRACT_EXACT;
   rope_problem p = without_positions(c);
   p.max_position = max_position_of(w);
   if (angle_source == ROPE_ANGLES_TABLE) p.table_rows = p.max_position + 1;
   p.inv_freq = inv_freq.data();
-  if (axes == nullptr || w.axes == 1) return p;
-  *axes = {{ROPE_EXT_AXES, sizeof(rope_axes), nullptr},
-           static_cast<std::int32_t>(w.axes),
-           0,
-           w.batch * w.tokens,
-           0,
-           w.axis_of_pair.data()};
-  p.next = &axes->ext;
+  if (nodes == nullptr) return p;
+  if (w.axes > 1)
+    nodes->axes = {{ROPE_EXT_AXES, sizeof(rope_axes), nullptr},
+                   static_cast<std::int32_t>(w.axes),
+                   0,
+                   w.batch * w.tokens,
+                   0,
+                   w.axis_of_pair.data()};
+  if (has_norm(c)) nodes->norm = norm_asked(c);
+  if (has_append(c)) nodes->append = append_asked(c, p);
+  p.next = nodes->chain();
   return p;
 }
 

@@ -6,6 +6,8 @@
 
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/case.h"
+#include "harness/cases/fused.h"
+#include "harness/process/extension_chain.h"
 
 namespace ropewalk::bench {
 
@@ -16,9 +18,19 @@ inline constexpr std::array<std::string_view, 4> layout_words{"packed", "head_ma
 /// line of f32 data.
 inline constexpr std::int64_t padded_gap = 16;
 
-/// Gives Q and K the strides of the workload's layout. Call it again when a size has changed, and
-/// only for sizes without a shape_fault().
+/// Gives Q and K the strides of the workload's layout, and a cache its pages. Call it again when a
+/// size has changed, and only for sizes without a shape_fault().
 void lay_out(Workload& workload);
+
+/// Has Q and K normalized in the same call (rope_norm), with weights. Out of place alone.
+void take_norm(Workload& workload);
+/// Has K, and V with as many heads, appended to a paged cache in the same call (rope_append), out
+/// of place alone. Sequences have the pages that an engine leaves them: scattered, half of the
+/// cache.
+void take_append(Workload& workload);
+inline bool is_fusing(const harness::Case& c) {
+  return harness::has_norm(c) || harness::has_append(c);
+}
 
 /// The workload with this number of tokens. Kernel, property and seed are left to the caller.
 harness::Case case_of(Workload workload, std::int64_t tokens);
@@ -32,10 +44,11 @@ bool begins_aligned(const Workload& workload);
 
 /// The problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
 /// angle_source is ROPE_ANGLES_TABLE (by position, in the dtype of the data) or
-/// ROPE_ANGLES_INV_FREQ. operation is Operation::forward or Operation::transpose. `axes`: the node
-/// of a workload with axes, in the problem's chain; NULL: without a chain.
+/// ROPE_ANGLES_INV_FREQ. operation is Operation::forward or Operation::transpose. `nodes`: of the
+/// problem's chain; NULL: without a chain. `unfused`: the rotation alone of a workload that fuses,
+/// which after a norm is in place.
 rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
                           std::int32_t angle_source, Operation operation,
-                          rope_axes* axes = nullptr);
+                          harness::ProblemNodes* nodes = nullptr, bool unfused = false);
 
 }  // namespace ropewalk::bench

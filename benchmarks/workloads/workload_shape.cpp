@@ -81,6 +81,11 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
   if (auto fault = scaling_fault(w)) return fault;
   if (auto fault = scale_fault(w)) return fault;
   if (auto fault = table_fault(w)) return fault;
+  if (is_fusing(w) && is_in_place(w))
+    return ShapeFault{"placement", "a norm and an append need out of place"};
+  if (w.page_size < 1 || w.page_size > 4096)
+    return ShapeFault{"page_size",
+                      fmt::format("page_size is {}; it must be 1 to 4096", w.page_size)};
   if (max_position_of(w) >= std::int64_t{1} << 31)
     return ShapeFault{"tokens", fmt::format("tokens is {}; positions end at 2^31 - 1", w.tokens)};
   if (w.cold && saturating_product({w.batch, w.tokens}) > cold_position_count)

@@ -22,7 +22,8 @@ using Keys = std::vector<std::string_view>;
 const Keys model_keys = {"model",      "source",          "pairing",         "dtype",
                          "placement",  "q_heads",         "k_heads",         "head_dim",
                          "k_head_dim", "q_rotary_offset", "k_rotary_offset", "rotary_dim",
-                         "rope_theta", "position_dtype",  "attention_scale", "layout"};
+                         "rope_theta", "position_dtype",  "attention_scale", "layout",
+                         "fuses"};
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 
 constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
@@ -207,6 +208,8 @@ void read_handing_over(const TableEntry& entry, Workload& w) {
     w.attention_scale = entry.number("attention_scale");
     if (w.attention_scale == 0) entry.fail("attention_scale", "attention_scale must not be 0");
   }
+  for (const std::string& what : entry.words_if_any("fuses", {"norm", "append"}))
+    what == "norm" ? take_norm(w) : take_append(w);
   if (!entry.holds("layout")) return;
   const std::string word = entry.choice("layout", {layout_words.begin(), layout_words.end()});
   w.layout = static_cast<WorkloadLayout>(std::find(layout_words.begin(), layout_words.end(), word) -
@@ -405,16 +408,13 @@ std::vector<Workload> through_phases(const Workload& model, const std::string& f
   return out;
 }
 
-bool in_profile(const Workload& workload, std::string_view profile) {
-  return std::ranges::find(workload.profiles, profile) != workload.profiles.end();
-}
-
-std::string board_of(const Workload& workload, std::string_view angles) {
-  return fmt::format("{} / {} / {}{}{}{}", harness::word_of(workload.pairing),
-                     harness::word_of(workload.dtype),
-                     is_in_place(workload) ? "in place" : "out of place",
-                     workload.operation == Operation::transpose ? " / transpose" : "",
-                     angles.empty() ? "" : " / ", angles);
+std::string board_of(const Workload& w, std::string_view angles) {
+  return fmt::format("{} / {} / {}{}{}{}{}{}", harness::word_of(w.pairing),
+                     harness::word_of(w.dtype), is_in_place(w) ? "in place" : "out of place",
+                     w.operation == Operation::transpose ? " / transpose" : "",
+                     harness::has_norm(w) ? " / norm" : "",
+                     harness::has_append(w) ? " / append" : "", angles.empty() ? "" : " / ",
+                     angles);
 }
 
 }  // namespace ropewalk::bench

@@ -21,9 +21,9 @@ namespace ropewalk::bench {
 /// gaps after each head, token and batch row.
 enum class WorkloadLayout : std::int32_t { packed, head_major, fused, padded };
 
-/// A case with a name: one model shape in one phase. Its tensors are Q and K. What a case says
-/// about a kernel and a property is left to who asks. In place the other operation undoes its own,
-/// call by call.
+/// A case with a name: one model shape in one phase. Its tensors are Q and K, and V where rows are
+/// appended to a cache (take_append). What a case says about a kernel and a property is left to who
+/// asks. In place the other operation undoes its own, call by call.
 struct Workload : harness::Case {
   Workload() {
     tensors.resize(2);
@@ -93,11 +93,13 @@ std::string_view default_workloads_text();
 /// name or shape.
 std::vector<Workload> through_phases(const Workload& model, const std::string& file);
 
-bool in_profile(const Workload& workload, std::string_view profile);
+inline bool in_profile(const Workload& workload, std::string_view profile) {
+  return std::ranges::find(workload.profiles, profile) != workload.profiles.end();
+}
 
-/// "half_split / f32 / in place / table", the group that may be ranked together. With empty
-/// `angles`, as for a ceiling, "half_split / f32 / in place". Such a name belongs to every board
-/// with these parts.
+/// "half_split / f32 / in place / table", the group that may be ranked together; what is fused
+/// stands before the angles, as in " / norm / append / table". With empty `angles`, as for a
+/// ceiling, "half_split / f32 / in place". Such a name belongs to every board with these parts.
 std::string board_of(const Workload& workload, std::string_view angles);
 
 /// The words of the data types that are timed; the first is the usual one.

@@ -307,12 +307,16 @@ TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
   }
   EXPECT_EQ(kinds, (std::set{report::WorkloadPhase::decode, report::WorkloadPhase::prefill,
                              report::WorkloadPhase::working_set}));
-  EXPECT_EQ(models.size(), 11u);
-  EXPECT_EQ(shipped.size(), 12u * 7 + 6 + 3);
+  EXPECT_EQ(models.size(), 12u);
+  EXPECT_EQ(shipped.size(), 18u * 7 + 6 + 3);
   EXPECT_EQ(named["smoke"],
             (std::set<std::string>{"llama-3-8b/decode-1", "llama-3-8b/prefill-512",
                                    "llama-3-8b-bf16/decode-1", "llama-3-8b-bf16/prefill-512"}));
-  EXPECT_EQ(named["standard"].size(), 24u);  // two groups each, so at most 60
+  EXPECT_EQ(named["standard"].size(), 30u);  // two groups each, so at most 60
+  const auto qwen =
+      std::ranges::find(shipped, "qwen3-8b-norm-append-bf16/decode-64", &Workload::name);
+  ASSERT_NE(qwen, shipped.end());
+  EXPECT_TRUE(has_norm(*qwen) && has_append(*qwen) && qwen->tensors.size() == 3);
   const auto deepseek = std::find_if(shipped.begin(), shipped.end(), [](const Workload& w) {
     return w.name == "deepseek-v3/prefill-128";
   });

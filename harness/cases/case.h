@@ -32,6 +32,10 @@ struct TensorCase {
   bool rotate = true, in_place = false;
   Strides in, out;
   std::int64_t in_at = 0, out_at = 0;  ///< index in the buffer of the tensor's first element
+  bool norm = false, weight = true;    ///< marked by rope_norm; with a weight
+  bool append = false;                 ///< marked by rope_append; in_place is then of no account
+  Strides cache;                       ///< of pages, slots and heads; its first element is cache_at
+  std::int64_t cache_at = 0;
   /// [batch, tokens, heads, head_dim]; if empty, the seed gives them
   std::vector<double> values;
   bool operator==(const TensorCase&) const = default;
@@ -87,6 +91,11 @@ enum class AxisPositions : std::int32_t { equal, apart, two_equal, after_text, p
 /// in place of poison, as memory that is used again does.
 enum class Before : std::int32_t { nothing, other_contents, other_state, numbers };
 
+/// The slots of the tokens (cases/fused.h), where no list says them: 0, 1, 2, ...; as an engine
+/// leaves them, page by page of each batch row; anywhere; anywhere, and some tokens have none; or
+/// page by page, and the last third of the tokens has none.
+enum class SlotRule : std::int32_t { in_order, paged, scattered, skipping, padded };
+
 /// Which states the callers of one case have: one for all; two of one problem; or two of which the
 /// second is of another problem, with arguments of the same sizes.
 enum class CallerStates : std::int32_t { one, two, two_problems };
@@ -115,6 +124,14 @@ struct Case {
       axis_of_pair;  ///< rotary_dim / 2, each below `axes`; empty with one axis
   AxisPositions axis_positions = AxisPositions::equal;
   std::int64_t position_axis_stride = contiguous, table_axis_stride = contiguous;
+  double epsilon = 1e-6;              ///< of rope_norm, where a tensor is marked
+  std::optional<Dtype> weight_dtype;  ///< if empty, `dtype`
+  bool weight_plus_one = false;
+  SlotRule slot_rule = SlotRule::in_order;  ///< of rope_append, where a tensor is marked
+  std::vector<std::int64_t> slots;          ///< [batch, tokens]; if empty, the rule gives them
+  Dtype slot_dtype = Dtype::i64;
+  std::int64_t page_size = 16, pages = 0;  ///< 0: as many as the slots need
+  bool one_cache = false;                  ///< all caches share a buffer
   std::int32_t rows_by = ROPE_ROW_BY_POSITION;
   std::int64_t table_spare_rows = 0;  ///< table rows beyond the needed rows
   std::int64_t table_row_stride = contiguous;

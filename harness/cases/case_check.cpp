@@ -6,6 +6,7 @@
 #include "harness/cases/axes.h"
 #include "harness/cases/case.h"
 #include "harness/cases/checked.h"
+#include "harness/cases/fused.h"
 #include "harness/cases/names.h"
 #include "harness/cases/problem.h"
 #include "reference/frequency_rule.h"
@@ -133,6 +134,7 @@ void check_alone(const Case& c) {
   // Properties add it to positions, which must not overflow.
   require(c.shift > -far && c.shift < far, "shift must lie within 2^32, got {}", c.shift);
   check_positions(c, positions_of(c));
+  check_fused(c);
 }
 
 // Calls of one state are given equal problems, apart from positions and table rows, which the
@@ -165,7 +167,7 @@ void check_calls(const Case& c) {
                 call.table_spare_rows == other->table_spare_rows && call.axes == other->axes &&
                 call.axis_of_pair == other->axis_of_pair &&
                 call.position_axis_stride == other->position_axis_stride &&
-                call.table_axis_stride == other->table_axis_stride,
+                call.table_axis_stride == other->table_axis_stride && ask_alike(call, *other),
             "call {} asks another problem than state {} was made for: give it another state",
             number, call.state);
   }

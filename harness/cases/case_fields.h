@@ -11,6 +11,7 @@ inline constexpr Words<15> pattern_words{"unit",       "wide",    "basis",     "
 inline constexpr Words<4> before_words{"nothing", "other_contents", "other_state", "numbers"};
 inline constexpr Words<5> axis_positions_words{"equal", "apart", "two_equal", "after_text",
                                                "picture"};
+inline constexpr Words<5> slot_rule_words{"in_order", "paged", "scattered", "skipping", "padded"};
 inline constexpr Words<3> caller_states_words{"one", "two", "two_problems"};
 
 /// Calls `visit(name, field, words...)` once for each field of a case, with its word in a replay
@@ -40,6 +41,15 @@ void visit_fields(C& c, Visit&& visit) {
   visit("axis_positions", c.axis_positions, axis_positions_words);
   visit("position_axis_stride", c.position_axis_stride);
   visit("table_axis_stride", c.table_axis_stride);
+  visit("epsilon", c.epsilon);
+  visit("weight_dtype", c.weight_dtype, dtype_words);
+  visit("weight_plus_one", c.weight_plus_one);
+  visit("slot_rule", c.slot_rule, slot_rule_words);
+  visit("slots", c.slots);
+  visit("slot_dtype", c.slot_dtype, dtype_words);
+  visit("page_size", c.page_size);
+  visit("pages", c.pages);
+  visit("one_cache", c.one_cache);
   visit("rows_by", c.rows_by, rows_by_words);
   visit("table_spare_rows", c.table_spare_rows);
   visit("table_row_stride", c.table_row_stride);
@@ -75,6 +85,11 @@ void visit_tensor_fields(T& t, Visit&& visit) {
   visit("out", t.out);
   visit("in_at", t.in_at);
   visit("out_at", t.out_at);
+  visit("norm", t.norm);
+  visit("weight", t.weight);
+  visit("append", t.append);
+  visit("cache", t.cache);
+  visit("cache_at", t.cache_at);
   visit("values", t.values);
 }
 

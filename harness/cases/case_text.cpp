@@ -151,6 +151,11 @@ struct FieldReader {
     if (text.empty() && may_be_empty) return;
     for_each_item(text, [&](std::string_view item) { v.push_back(read_double(name, item)); });
   }
+  void operator()(std::vector<std::int64_t>& v) const {
+    v.clear();
+    if (text.empty() && may_be_empty) return;
+    for_each_item(text, [&](std::string_view item) { v.push_back(read_integer(name, item)); });
+  }
   void operator()(std::vector<std::uint8_t>& axis_of_pair) const {
     axis_of_pair = map_of_text(text);
     if (axis_of_pair.empty() && !(text.empty() && may_be_empty))
@@ -278,7 +283,7 @@ std::int64_t call_of(Word& word) {
 // Values of lists and letters, which each call has again.
 std::size_t listed_in(const Case& c) {
   std::size_t listed = c.positions.size() + c.inv_freq.size() + c.scaling_values.size() +
-                       c.axis_of_pair.size() + c.kernel.size() + c.plugin.size() +
+                       c.axis_of_pair.size() + c.slots.size() + c.kernel.size() + c.plugin.size() +
                        c.property.size() + c.scaling.size();
   for (const TensorCase& t : c.tensors) listed += t.values.size();
   return listed;

@@ -31,10 +31,12 @@ void for_each_head_of(const Problem& p, Visit&& visit) {
 
 void keep_positions(Problem& p) {
   p.other_positions = p.positions;
+  p.other_slots = p.slots;
   const auto keep = [&](int buffer) {
     if (buffer >= 0) p.other_inputs[static_cast<std::size_t>(buffer)].clear();
   };
   keep(p.positions_buffer);
+  keep(p.slots_buffer);
   for (const TensorPlaces& places : p.tensor) {
     keep(places.cos);
     keep(places.sin);
@@ -75,6 +77,10 @@ void copy_heads(const Problem& from, Problem& to, const HeadSource& source) {
     std::memcpy(bytes.data() + input_row(to, at) * size,
                 read.data() + input_row(from, origin) * size,
                 static_cast<std::size_t>(to.asked.tensor[at.tensor].head_dim * size));
+    const int weight = to.tensor[at.tensor].weight, of = from.tensor[origin.tensor].weight;
+    if (weight < 0 || of < 0) return;
+    const auto i = static_cast<std::size_t>(weight);
+    (placement == 0 ? to.buffers[i].content : to.other_inputs[i]) = given(from, placement, of);
   });
 }
 

@@ -52,13 +52,14 @@ inline void fuse(Case& c) {
 
 /// Packs every tensor into a buffer of its own, and packs tables and positions.
 inline void lay_plainly(Case& c) {
-  c.fused = c.one_buffer = false;
+  c.fused = c.one_buffer = c.one_cache = false;
   c.position_batch_stride = c.position_token_stride = contiguous;
   c.table_row_stride = contiguous;
   c.position_axis_stride = c.table_axis_stride = contiguous;
   for (TensorCase& t : c.tensors) {
     t.in = t.out = {};
-    t.in_at = t.out_at = 0;
+    t.in_at = t.out_at = t.cache_at = 0;
+    t.cache = {};
   }
 }
 

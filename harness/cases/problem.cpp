@@ -6,6 +6,7 @@
 #include "base/system/memory_limits.h"
 #include "harness/cases/checked.h"
 #include "harness/cases/data.h"
+#include "harness/cases/fused.h"
 #include "harness/cases/names.h"
 #include "harness/cases/poison.h"
 #include "harness/cases/tables.h"
@@ -100,16 +101,18 @@ rope_axes axes_of(const Case& c, const rope_problem& p) {
   return axes;
 }
 
-// Marks the elements of a tensor's rows, none of which is owned.
-void mark_rows(const rope_problem& p, std::uint32_t tensor, decltype(out_index)* index,
-               std::int64_t at, const std::vector<std::uint8_t>& owned,
-               std::vector<std::uint8_t>& marks, std::string_view wrong) {
+// Marks the elements of a tensor's rows, none of which is owned. row_of(place): -1: there is none.
+template <class RowOf>
+void mark_rows(const rope_problem& p, std::uint32_t tensor, RowOf&& row_of,
+               const std::vector<std::uint8_t>& owned, std::vector<std::uint8_t>& marks,
+               std::string_view wrong) {
   const rope_tensor& s = p.tensor[tensor];
   const auto elements = static_cast<std::size_t>(s.head_dim);
   for (std::int64_t b = 0; b < p.batch; ++b)
     for (std::int64_t t = 0; t < p.tokens; ++t)
       for (std::int64_t h = 0; h < s.heads; ++h) {
-        const std::int64_t row = at + index(p, tensor, b, t, h);
+        const std::int64_t row = row_of(HeadPlace{tensor, b, t, h});
+        if (row < 0) continue;
         require(std::memchr(owned.data() + row, 1, elements) == nullptr, "{}: {}",
                 tensor_words[tensor], wrong);
         std::memset(marks.data() + row, 1, elements);
@@ -131,10 +134,30 @@ void put_numbers(const Case& c, Problem& out) {
 void mark_inputs(Problem& p) {
   for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
     Buffer& b = p.buffers[static_cast<std::size_t>(p.tensor[i].in)];
+    const bool stays = p.source.one_buffer || p.tensor[i].in != p.tensor[i].out;
+    if (!b.writable || !stays) continue;
     b.kept.resize(b.owned.size());
-    mark_rows(p.asked, i, in_index, p.tensor[i].in_at, b.owned, b.kept,
-              "an input element is an output element");
+    mark_rows(
+        p.asked, i,
+        [&](const HeadPlace& at) {
+          return p.tensor[i].in_at + in_index(p.asked, i, at.b, at.t, at.h);
+        },
+        b.owned, b.kept, "an input element is an output element");
   }
+}
+
+// The buffer of a tensor's cache, which several may share.
+int add_cache(const Case& c, Problem& out, std::uint32_t tensor) {
+  std::int64_t elements = cache_elements(out, tensor);
+  if (!c.one_cache)
+    return add_buffer(out, std::string(tensor_words[tensor]) + ".cache", elements,
+                      tensor_dtype(c, tensor), true);
+  for (std::uint32_t i = 0; i < c.tensors.size(); ++i) {
+    if (!c.tensors[i].append) continue;
+    if (i < tensor) return out.tensor[i].out;
+    elements = std::max(elements, cache_elements(out, i));
+  }
+  return add_buffer(out, "cache", elements, tensor_dtype(c, tensor), true);
 }
 
 void add_tensors(const Case& c, Problem& out) {
@@ -147,7 +170,7 @@ void add_tensors(const Case& c, Problem& out) {
     outs[i] =
         plus(t.out_at, extent(p, s, s.out_batch_stride, s.out_token_stride, s.out_head_stride));
     all_in = std::max(all_in, ins[i]);
-    all_out = std::max(all_out, outs[i]);
+    if (!t.append) all_out = std::max(all_out, outs[i]);
   }
   const bool fused_in_place = c.fused && c.tensors[0].in_place;
   const bool together = fused_in_place || c.one_buffer;
@@ -157,15 +180,19 @@ void add_tensors(const Case& c, Problem& out) {
     fused_in = add_buffer(out, together ? "in_out" : "in",
                           together ? std::max(all_in, all_out) : all_in, fused, together);
   if (fused_in_place) out.buffers.back().holds_input = true;
-  if (c.fused) fused_out = together ? fused_in : add_buffer(out, "out", all_out, fused, true);
+  if (c.fused && all_out > 0)
+    fused_out = together ? fused_in : add_buffer(out, "out", all_out, fused, true);
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const TensorCase& t = c.tensors[i];
     const std::string name(tensor_words[i]);
     const Dtype dtype = tensor_dtype(c, t);
     TensorPlaces& places = out.tensor[i];
     places.in_at = t.in_at;
-    places.out_at = t.out_at;
-    if (c.fused) {
+    places.out_at = t.append ? t.cache_at : t.out_at;
+    if (t.append) {
+      places.in = c.fused ? fused_in : add_buffer(out, name + ".in", ins[i], dtype, false);
+      places.out = add_cache(c, out, i);
+    } else if (c.fused) {
       places.in = fused_in;
       places.out = fused_out;
     } else if (t.in_place || c.one_buffer) {
@@ -178,9 +205,12 @@ void add_tensors(const Case& c, Problem& out) {
     }
     fill_tensor(c, p, i, t.in_at, out.buffers[static_cast<std::size_t>(places.in)].content);
     auto& owned = out.buffers[static_cast<std::size_t>(places.out)].owned;
-    mark_rows(p, i, out_index, t.out_at, owned, owned, "output elements overlap");
+    mark_rows(
+        p, i, [&](const HeadPlace& at) { return out_row(out, 0, at); }, owned, owned,
+        "output elements overlap");
+    if (t.append) check_caches(out, places.out);
   }
-  if (c.one_buffer) mark_inputs(out);
+  mark_inputs(out);
 }
 
 // Writes positions as a kernel reads them. Elements between them stay poison.
@@ -307,6 +337,21 @@ std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t
          (s.heads > 1 ? h * s.out_head_stride : 0);
 }
 
+bool has_output(const Problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t) {
+  return !marks(&p.append, tensor) ||
+         p.slots[static_cast<std::size_t>(b * p.asked.tokens + t)] >= 0;
+}
+
+std::int64_t out_row(const Problem& p, int placement, const HeadPlace& at) {
+  const std::int64_t begin = p.tensor[at.tensor].out_at;
+  if (!marks(&p.append, at.tensor)) return begin + out_index(p.asked, at.tensor, at.b, at.t, at.h);
+  const auto& slots = placement == 1 ? p.other_slots : p.slots;
+  const std::int64_t slot = slots[static_cast<std::size_t>(at.b * p.asked.tokens + at.t)];
+  return slot < 0 ? -1
+                  : begin + cache_index(p.append, at.tensor, slot) +
+                        at.h * p.append.head_stride[at.tensor];
+}
+
 std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t) {
   return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
               p.tokens > 1 ? times(t, p.position_token_stride) : 0);
@@ -336,20 +381,26 @@ Problem make_question(const Case& c) {
   validate(c);
   Problem out;
   out.source = c;
+  for (TensorCase& t : out.source.tensors) t.in_place = t.in_place && !t.append;
   out.positions = positions_of(c);
   out.inv_freq = frequencies_of(c);
-  out.asked = problem_of(c, out.positions);
+  out.asked = problem_of(out.source, out.positions);
   out.asked.inv_freq = out.inv_freq.data();
   out.axes = axes_of(c, out.asked);
+  out.norm = norm_asked(c);
+  out.append = append_asked(c, out.asked);
+  out.slots = slots_of(c);
   return out;
 }
 
-Problem make_problem(const Case& c, Oracle& oracle, SecondPositions second) {
-  Problem out = make_question(c);
+Problem make_problem(const Case& given, Oracle& oracle, SecondPositions second) {
+  Problem out = make_question(given);
+  const Case& c = out.source;
   choose_other_positions(c, out, second);
   add_tensors(c, out);
   if (c.before == Before::numbers) put_numbers(c, out);
   add_positions(c, out);
+  add_weights_and_slots(c, out, second != SecondPositions::none);
   if (out.asked.angle_source == ROPE_ANGLES_TABLE) add_tables(c, out, oracle);
   if (second != SecondPositions::none) add_other_inputs(out);
   return out;

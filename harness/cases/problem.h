@@ -36,16 +36,19 @@ struct Buffer {
 /// The buffers of a tensor, as indices into Problem::buffers (-1: none), and where the tensor
 /// begins in each.
 struct TensorPlaces {
-  int in = -1, out = -1, cos = -1, sin = -1;
-  std::int64_t in_at = 0, out_at = 0;  ///< index of the tensor's first element
+  int in = -1, out = -1, cos = -1, sin = -1, weight = -1;  ///< out: its cache, if it is appended
+  std::int64_t in_at = 0, out_at = 0;                      ///< index of the tensor's first element
 };
 
 struct Problem {
   Case source;
   rope_problem asked{};  ///< its inv_freq points into the vector `inv_freq` below
   std::vector<double> inv_freq;
-  rope_axes axes{};  ///< of `asked`, whose chain is made where it is passed on; axes = 0: none
-  std::vector<std::int64_t> positions;  ///< [axes, batch, tokens], of the first placement
+  rope_axes axes{};      ///< of `asked`, whose chain is made where it is passed on; axes = 0: none
+  rope_norm norm{};      ///< the same; tensors = 0: none
+  rope_append append{};  ///< the same
+  std::vector<std::int64_t> slots, other_slots;  ///< [batch, tokens], of the two placements
+  std::vector<std::int64_t> positions;           ///< [axes, batch, tokens], of the first placement
   /// Positions of the second placement (SecondPositions). They differ, so that positions kept from
   /// the first call give wrong results. A table by token has its rows in the same order.
   std::vector<std::int64_t> other_positions;
@@ -53,7 +56,7 @@ struct Problem {
   /// Replaces the buffers' content for the second placement: same shapes, strides and positions,
   /// values from another seed. Explicit values stay. Empty for buffers without inputs.
   std::vector<std::vector<std::byte>> other_inputs;
-  int positions_buffer = -1;
+  int positions_buffer = -1, slots_buffer = -1;
   bool poison_alone = false;  ///< no call of it finds numbers around the rows (gap_bits)
   TensorPlaces tensor[ROPE_MAX_TENSORS];
 };
@@ -91,6 +94,18 @@ enum class SecondPositions { reversed, always_others, none };
 Problem make_problem(const Case& c, Oracle& oracle,
                      SecondPositions second = SecondPositions::reversed);
 
+/// One row of head_dim elements.
+struct HeadPlace {
+  std::uint32_t tensor;
+  std::int64_t b, t, h;
+};
+
+/// Index in its buffer of the first element of a row that a call of this placement writes; -1: the
+/// token has no slot.
+std::int64_t out_row(const Problem& p, int placement, const HeadPlace& at);
+/// False: the token has no slot, in either placement.
+bool has_output(const Problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t);
+
 /// Index of a head's first element, relative to the tensor's first element.
 std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                       std::int64_t h);
@@ -116,12 +131,6 @@ inline std::int64_t position_of(const Problem& p, int placement, std::int64_t b,
 }
 
 using PairValue = Complex<DoubleDouble>;
-
-/// One row of head_dim elements.
-struct HeadPlace {
-  std::uint32_t tensor;
-  std::int64_t b, t, h;
-};
 
 /// The indices of a pair's two elements in its row.
 PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair);

@@ -144,10 +144,15 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
         // hash() is a fold: the coordinates that a head's elements share are hashed once.
         const std::uint64_t outside = hash(c.seed, 0xb175, tensor, b, t, h);
         const bool is_bos = c.data == DataPattern::prompt && t == 0;  // of any prompt
-        fill_copied(dtype, outside, 0, window, row, bytes);
+        if (given.norm)  // NaN beside the window would make the whole head NaN
+          for (std::int64_t e = 0; e < s.head_dim; ++e)
+            store(bytes, dtype, row + e,
+                  unit_value(hash(outside, e), data_type(dtype).format.mantissa));
+        else
+          fill_copied(dtype, outside, 0, window, row, bytes);
         if (given.rotate)
           fill_window(c, dtype, hash(is_bos ? 0 : c.seed, tensor, b, t, h), h, row + window, bytes);
-        fill_copied(dtype, outside, window_end, s.head_dim, row, bytes);
+        if (!given.norm) fill_copied(dtype, outside, window_end, s.head_dim, row, bytes);
       }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/protocol.h"
-#include "kernels/api/types.h"
+#include "kernels/api/kernel.h"
 
 namespace ropewalk::harness {
 
@@ -13,6 +13,8 @@ namespace ropewalk::harness {
 inline const protocol::Region& region_of(const protocol::CallDescriptor& call, int slot) {
   if (slot == 0) return call.inv_freq;
   if (slot == 1) return call.positions;
+  if (slot == protocol::slots_region) return call.slots;
+  if (slot >= protocol::weight_region) return call.weight[slot - protocol::weight_region];
   const auto& t = call.tensor[(slot - 2) / 4];
   const protocol::Region* const regions[] = {&t.in, &t.out, &t.cos, &t.sin};
   return *regions[(slot - 2) % 4];
@@ -22,6 +24,9 @@ inline const protocol::Region& region_of(const protocol::CallDescriptor& call, i
 inline std::string slot_name(int slot) {
   if (slot == 0) return "inv_freq";
   if (slot == 1) return "positions";
+  if (slot == protocol::slots_region) return "slots";
+  if (slot >= protocol::weight_region)
+    return "tensor " + std::to_string(slot - protocol::weight_region) + " weight";
   constexpr const char* names[] = {"in", "out", "cos", "sin"};
   return "tensor " + std::to_string((slot - 2) / 4) + " " + names[(slot - 2) % 4];
 }
@@ -38,17 +43,30 @@ inline std::uint64_t buffer_bytes(const protocol::CallDescriptor& call, int slot
     elements = further * call.axes.position_axis_stride + last(p.batch, p.position_batch_stride) +
                last(p.tokens, p.position_token_stride) + 1;
     element_bytes = bytes_of(p.position_dtype);
+  } else if (slot == protocol::slots_region) {
+    elements = p.batch * p.tokens;
+    element_bytes = bytes_of(call.append.slot_dtype);
+  } else if (slot >= protocol::weight_region) {
+    elements = p.tensor[slot - protocol::weight_region].head_dim;
+    element_bytes = bytes_of(call.norm.weight_dtype);
   } else if (const int part = (slot - 2) % 4; part >= 2) {
     elements = further * call.axes.table_axis_stride + last(p.table_rows, p.table_row_stride) +
                p.rotary_dim / 2;
     element_bytes = bytes_of(p.table_dtype);
   } else {
-    const rope_tensor& t = p.tensor[(slot - 2) / 4];
+    const auto tensor = static_cast<std::uint32_t>((slot - 2) / 4);
+    const rope_tensor& t = p.tensor[tensor];
+    const rope_append& a = call.append;
     elements = t.head_dim;
-    elements += part == 0 ? last(p.batch, t.in_batch_stride) + last(p.tokens, t.in_token_stride) +
-                                last(t.heads, t.in_head_stride)
-                          : last(p.batch, t.out_batch_stride) + last(p.tokens, t.out_token_stride) +
-                                last(t.heads, t.out_head_stride);
+    if (part == 1 && marks(&a, tensor))
+      elements += last(a.pages, a.page_stride[tensor]) + last(a.page_size, a.slot_stride[tensor]) +
+                  last(t.heads, a.head_stride[tensor]);
+    else
+      elements += part == 0
+                      ? last(p.batch, t.in_batch_stride) + last(p.tokens, t.in_token_stride) +
+                            last(t.heads, t.in_head_stride)
+                      : last(p.batch, t.out_batch_stride) + last(p.tokens, t.out_token_stride) +
+                            last(t.heads, t.out_head_stride);
     element_bytes = bytes_of(t.in_dtype);
   }
   return static_cast<std::uint64_t>(elements * element_bytes);

@@ -161,9 +161,10 @@ void DeviceMemory::write_all_given() {
     if (block.is_placed) write_given(block);
 }
 
-rope_operands DeviceMemory::operands(const Workspace& workspace, std::uint32_t caller) {
+rope_operands DeviceMemory::operands(const CallDescriptor& call, const Workspace& workspace,
+                                     std::uint32_t caller) {
   device_.wait_for_queued();
-  rope_operands o = operands_at(addresses_, workspace);
+  rope_operands o = operands_at(call, addresses_, workspace, caller);
   o.stream = streams_[caller];
   return o;
 }

@@ -43,7 +43,8 @@ class DeviceMemory final : public CallMemory {
   void place(const protocol::CallDescriptor& call, Part part) override;
   std::byte* frequencies() const override { return host_.frequencies(); }
   std::byte* axis_of_pair() const override { return host_.axis_of_pair(); }
-  rope_operands operands(const Workspace& workspace, std::uint32_t caller) override;
+  rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
+                         std::uint32_t caller) override;
   WritableMemory writable(const protocol::CallDescriptor& call) override;
   Workspace workspace(std::size_t bytes, bool at_end) override;
   void begin_apply(const rope_operands& o, bool as_graph) override;

@@ -73,7 +73,7 @@ class DeviceMemoryTest : public testing::Test {
   std::string after(const std::function<void(const rope_operands&)>& written) {
     DeviceMemory memory(control, *device);
     memory.place(call, CallMemory::Part::all);
-    written(memory.operands({}, 0));
+    written(memory.operands(call, {}, 0));
     try {
       memory.collect();
     } catch (const StepFailed& failure) {

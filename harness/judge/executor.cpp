@@ -57,6 +57,9 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   call.problem = problem.asked;
   call.problem.inv_freq = nullptr;
   call.axes = problem.axes;
+  call.norm = problem.norm;
+  call.append = problem.append;
+  call.slots = region_of(problem, places, problem.slots_buffer, 0);
   Frequencies(problem).describe(call, frequencies_at);
   call.positions = region_of(problem, places, problem.positions_buffer, 0);
   for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i) {
@@ -64,6 +67,7 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
     const bool rotated = problem.asked.tensor[i].rotate != 0;
     call.tensor[i].in = region_of(problem, places, t.in, t.in_at);
     call.tensor[i].out = region_of(problem, places, t.out, t.out_at);
+    call.weight[i] = region_of(problem, places, t.weight, 0);
     call.tensor[i].cos = region_of(problem, places, rotated ? t.cos : -1, 0);
     call.tensor[i].sin = region_of(problem, places, rotated ? t.sin : -1, 0);
   }
@@ -79,6 +83,8 @@ std::vector<NamedRegion> named_regions(const Problem& problem, const std::vector
   std::vector<NamedRegion> regions{{"inv_freq"}, region(problem.positions_buffer)};
   for (const TensorPlaces& t : problem.tensor)
     for (const int buffer : {t.in, t.out, t.cos, t.sin}) regions.push_back(region(buffer));
+  for (const TensorPlaces& t : problem.tensor) regions.push_back(region(t.weight));
+  regions.push_back(region(problem.slots_buffer));
   regions.push_back({"axis_of_pair"});
   regions.push_back({"workspace"});
   return regions;
@@ -266,11 +272,9 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
     find_unwritten(problem.buffers[i], outputs[i], poison, execution);
 }
 
-void perform_far(Subject& subject, const Problem& problem, const rope_problem& asked,
-                 const Call& call, Execution& execution, Outputs& outputs) {
+void perform_far(Subject& subject, const Problem& problem, const Problem& far, const Call& call,
+                 Execution& execution, Outputs& outputs) {
   subject.worker.kernels();
-  Problem far = problem;
-  far.asked = asked;
   std::vector<Placed> places(problem.buffers.size());
   const auto at = [&](auto& of, const Piece& piece) -> auto& {
     return of[static_cast<std::size_t>(piece.buffer)];
@@ -278,9 +282,7 @@ void perform_far(Subject& subject, const Problem& problem, const rope_problem& a
   const auto byte_of = [&](const Piece& piece, std::int64_t element) {
     return static_cast<std::uint64_t>(times(element, at(problem.buffers, piece).element_bytes()));
   };
-  const auto for_each = [&](auto&& visit) {
-    for_each_piece(problem, asked, call.placement, visit);
-  };
+  const auto for_each = [&](auto&& visit) { for_each_piece(problem, far, call.placement, visit); };
   for_each([&](const Piece& piece) {
     std::uint64_t& pages = at(places, piece).pages_bytes;
     pages = std::max<std::uint64_t>(

@@ -90,12 +90,12 @@ struct Call {
 void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
              Outputs& outputs);
 
-/// Makes one call of `asked`: the problem with other strides, and its table by position or by
-/// token. Memory that no row, table row or position lies in is never touched. `outputs` are laid
-/// out like the problem, near. The result is skipped if the machine lacks the addresses. Throws
-/// BadCase if the buffers have 2^63 bytes or more.
-void perform_far(Subject& subject, const Problem& problem, const rope_problem& asked,
-                 const Call& call, Execution& execution, Outputs& outputs);
+/// Makes one call of `far`: the problem with other strides in `asked` and `append`, and its table
+/// by position or by token. Memory that no row, table row or position lies in is never touched.
+/// `outputs` are laid out like the problem, near. The result is skipped if the machine lacks the
+/// addresses. Throws BadCase if the buffers have 2^63 bytes or more.
+void perform_far(Subject& subject, const Problem& problem, const Problem& far, const Call& call,
+                 Execution& execution, Outputs& outputs);
 
 /// A prepared state, and the problem that it was prepared for.
 struct PreparedState {

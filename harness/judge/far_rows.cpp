@@ -15,14 +15,17 @@ std::int64_t table_row_at(const rope_problem& p, std::int64_t token, std::int64_
 
 }  // namespace
 
-void for_each_piece(const Problem& near, const rope_problem& far, int placement,
+void for_each_piece(const Problem& near, const Problem& with_far_rows, int placement,
                     const std::function<void(const Piece&)>& visit) {
-  const rope_problem& p = near.asked;
+  const rope_problem &p = near.asked, &far = with_far_rows.asked;
   const auto show = [&](int buffer, std::int64_t far_at, std::int64_t near_at, std::int64_t count) {
     if (buffer < 0) return;
     const std::int64_t size = near.buffers[static_cast<std::size_t>(buffer)].element_bytes();
     visit({buffer, far_at, near_at, static_cast<std::uint64_t>(count * size)});
   };
+  show(near.slots_buffer, 0, 0, p.batch * p.tokens);
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    show(near.tensor[i].weight, 0, 0, p.tensor[i].head_dim);
   for (std::int64_t b = 0; b < p.batch; ++b)
     for (std::int64_t t = 0; t < p.tokens; ++t) {
       const std::int64_t token = b * p.tokens + t;
@@ -37,9 +40,9 @@ void for_each_piece(const Problem& near, const rope_problem& far, int placement,
         for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
           show(at.in, at.in_at + in_index(far, i, b, t, h), at.in_at + in_index(p, i, b, t, h),
                p.tensor[i].head_dim);
-          if (at.out != at.in || near.source.one_buffer)
-            show(at.out, at.out_at + out_index(far, i, b, t, h),
-                 at.out_at + out_index(p, i, b, t, h), p.tensor[i].head_dim);
+          if ((at.out != at.in || near.source.one_buffer) && has_output(near, i, b, t))
+            show(at.out, out_row(with_far_rows, placement, {i, b, t, h}),
+                 out_row(near, placement, {i, b, t, h}), p.tensor[i].head_dim);
         }
       }
     }

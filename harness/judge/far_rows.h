@@ -16,7 +16,7 @@ struct Piece {
 
 /// Calls visit(piece) for all that the call of a placement uses. `near` is laid out as `near.asked`
 /// says; `far` has the same sizes. Throws BadCase if an index overflows.
-void for_each_piece(const Problem& near, const rope_problem& far, int placement,
+void for_each_piece(const Problem& near, const Problem& far, int placement,
                     const std::function<void(const Piece&)>& visit);
 
 /// True if the parent and its worker can map this many bytes, below 2^63, touched or not.

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/text.h"
+#include "harness/judge/normalized.h"
 #include "kernels/api/kernel.h"
 
 namespace ropewalk::harness {
@@ -109,8 +110,11 @@ void compare_pair(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wi
                                         as_double(got.im - expected.im)};
   const double length = std::abs(as_complex(from));
   const auto bound_here = [&] {
-    const double h = computed_bound(rule.facts, rule.c, rule.precision, rule.table_rounding, length,
-                                    std::abs(as_complex(r)), factor);
+    const double input = length * rule.input_error + rule.input_lost * factor;
+    const double turn = std::abs(as_complex(r));
+    const double h = computed_bound(rule.facts, rule.c, rule.precision, rule.table_rounding,
+                                    length + input, turn, factor) +
+                     std::abs(rule.scale) * turn * input;
     return rule.times * bounds::with_storage(rule.precision, h, as_double(expected.re),
                                              as_double(expected.im)) +
            rule.stored_before * rule.precision.stored_u * length;
@@ -199,10 +203,14 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
                        axis, position_of(p, outputs.placement, at.b, at.t, pair));
   };
   const std::int64_t half = p.asked.rotary_dim / 2;
-  const auto rotations =
-      widen<Stored>(rotations_of(p, subject.oracle, outputs.placement, at.tensor, at.b, tokens));
-  const TensorPlaces& places = p.tensor[at.tensor];
   const rope_tensor& shape = p.asked.tensor[at.tensor];
+  const std::vector<Rotation> exact =
+      shape.rotate == 0
+          ? std::vector<Rotation>{}
+          : rotations_of(p, subject.oracle, outputs.placement, at.tensor, at.b, tokens);
+  const bool is_normalized = marks(&p.norm, at.tensor);
+  const auto rotations = widen<Stored>(exact);
+  const TensorPlaces& places = p.tensor[at.tensor];
   const std::byte* const in = given(p, outputs, places.in).data();
   const std::byte* const out = outputs[static_cast<std::size_t>(places.out)].data();
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(Stored));
@@ -210,8 +218,13 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
   for (const std::int64_t t : tokens) {
     at.t = t;
     for (at.h = 0; at.h < shape.heads; ++at.h) {
+      if (is_normalized) {
+        compare_normalized_head(rule, p, outputs, at, exact.data() + (of_token - rotations.data()),
+                                where, tally);
+        continue;
+      }
       const auto from = places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
-      const auto to = places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h);
+      const auto to = out_row(p, outputs.placement, at);
       compare_head_as<Stored>(rule,
                               {Pairing{p.asked.pairing}, in + (from + shape.rotary_offset) * bytes,
                                out + (to + shape.rotary_offset) * bytes, where},
@@ -234,7 +247,7 @@ void compare_tensor(Subject& subject, const Problem& p, const Outputs& outputs,
       tokens.clear();
     };
     for (std::int64_t t = 0; t < p.asked.tokens; ++t) {
-      if (sample.has(b, t)) tokens.push_back(t);
+      if (sample.has(b, t) && has_output(p, tensor, b, t)) tokens.push_back(t);
       if (tokens.size() == most) compare();
     }
     compare();
@@ -300,6 +313,11 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
 }
 
 PairValue input_pair(const Problem& p, int placement, const HeadPlace& head, std::int64_t pair) {
+  if (marks(&p.norm, head.tensor)) {
+    const PairIndex e = pair_elements(p.asked, head.tensor, pair);
+    const auto values = normalized(p, placement, head).values;
+    return {values[static_cast<std::size_t>(e.first)], values[static_cast<std::size_t>(e.second)]};
+  }
   const TensorPlaces& at = p.tensor[head.tensor];
   return load_pair(p, given(p, placement, at.in),
                    at.in_at + in_index(p.asked, head.tensor, head.b, head.t, head.h), head.tensor,
@@ -310,14 +328,15 @@ PairValue output_pair(const Problem& p, const Outputs& outputs, std::uint32_t te
                       std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
   const TensorPlaces& at = p.tensor[tensor];
   return load_pair(p, outputs[static_cast<std::size_t>(at.out)],
-                   at.out_at + out_index(p.asked, tensor, b, t, h), tensor, pair);
+                   out_row(p, outputs.placement, {tensor, b, t, h}), tensor, pair);
 }
 
 double pair_bound(const KernelFacts& facts, const Case& c, std::uint32_t tensor, double rho,
                   double r, const PairValue& expected) {
   const bounds::Precision p = precision_of(facts, c, tensor);
-  const double rounding = table_rounding(facts, c, tensor);
-  return bounds::with_storage(p, computed_bound(facts, c, p, rounding, rho, r, 1), expected.re.hi,
+  const double rounding = table_rounding(facts, c, tensor), norm = norm_error_of(facts, c, tensor);
+  const double h = computed_bound(facts, c, p, rounding, rho * (1 + norm), r, 1);
+  return bounds::with_storage(p, h + std::abs(scale_of(c)) * r * rho * norm, expected.re.hi,
                               expected.im.hi);
 }
 
@@ -330,11 +349,15 @@ double rotation_error(const KernelFacts& facts, const Case& c, std::uint32_t ten
   const double u = precision_of(facts, c, tensor).u;
   const bool table = facts.angle_contract == ROPE_CONTRACT_TABLE;
   const DataType& given = data_type(table_dtype(c));
+  const double norm = norm_error_of(facts, c, tensor);
   // A declared bound covers a table that is as exact as the kernel's own arithmetic.
   if (facts.error_bound > 0)
-    return facts.error_bound * u + (table && given.format.u > u ? bounds::table_error(given) : 0);
-  if (!table) return u * bounds::computed_rotation;
-  return bounds::table_error(given) + table_rounding(facts, c, tensor);
+    return bounds::compound(
+        norm,
+        facts.error_bound * u + (table && given.format.u > u ? bounds::table_error(given) : 0));
+  return bounds::compound(norm, table
+                                    ? bounds::table_error(given) + table_rounding(facts, c, tensor)
+                                    : u * bounds::computed_rotation);
 }
 
 std::string declared_words(const KernelFacts& facts, Dtype dtype) {
@@ -365,6 +388,11 @@ HeadRule::HeadRule(const KernelFacts& of, const Case& asked, double of_one_call,
   relative_bound = computed_bound(facts, c, no_underflow, table_rounding, 1, 1, 1);
 }
 
+void judge_pair(const HeadRule& rule, const PairValue& x, const Rotation& r, const PairValue& y,
+                Tally& tally, const std::function<std::string()>& where) {
+  compare_pair(rule, x, r, y, tally, where);
+}
+
 void compare_head(const HeadRule& rule, const HeadView& head,
                   const std::vector<Rotation>& rotations, Tally& tally) {
   with_floating_type(rule.dtype, [&]<class Stored>(std::type_identity<Stored>) {
@@ -378,7 +406,7 @@ Finding compare_with_truth(Subject& subject, const Problem& problem, const Execu
   Tally tally;
   for (const Outputs& outputs : execution.outputs)
     for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i) {
-      if (problem.asked.tensor[i].rotate == 0) continue;
+      if (problem.asked.tensor[i].rotate == 0 && !marks(&problem.norm, i)) continue;
       with_floating_type(tensor_dtype(problem.source, i),
                          [&]<class Stored>(std::type_identity<Stored>) {
                            compare_tensor<Stored>(subject, problem, outputs, i, sample, tally);

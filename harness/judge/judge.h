@@ -36,7 +36,8 @@ std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, int p
                                    std::uint32_t tensor, std::int64_t b,
                                    const std::vector<std::int64_t>& tokens);
 
-/// Each of these two reads a pair exactly: before the call of a placement, and after it.
+/// Each of these two reads a pair exactly: before the call of a placement, and after it. The first
+/// is that of the normalized head, if rope_norm marks the tensor.
 PairValue input_pair(const Problem& problem, int placement, const HeadPlace& at, std::int64_t pair);
 inline PairValue input_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
                             std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
@@ -51,7 +52,7 @@ double pair_bound(const KernelFacts& facts, const Case& c, std::uint32_t tensor,
                   double r, const PairValue& expected);
 
 /// How far |r^ - r| of a kernel's rotation may be, for a correctly rounded table of the case's type
-/// or for the kernel's own angles.
+/// or for the kernel's own angles. Of a normalized tensor it holds the error of the norm too.
 double rotation_error(const KernelFacts& facts, const Case& c, std::uint32_t tensor);
 
 /// How far a kernel may move the rotation of the given table before it multiplies
@@ -91,7 +92,14 @@ struct HeadRule {
   /// How often the pair was rounded to its data type on the way, as a pair of any direction: each
   /// time, by up to the type's u of its length. For outputs of several calls in place.
   double stored_before = 0;
+  /// How far the input that is rotated may be from the one that is given: relative to its length,
+  /// and beside that. For heads that were normalized first.
+  double input_error = 0, input_lost = 0;
 };
+
+/// Judges one pair and adds it to the tally: y against the rotation r of x. where() names it.
+void judge_pair(const HeadRule& rule, const PairValue& x, const Rotation& r, const PairValue& y,
+                Tally& tally, const std::function<std::string()>& where);
 
 /// Judges every pair of a head and adds it to the tally. `rotations`: the one that each pair should
 /// get.
@@ -103,14 +111,16 @@ void compare_head(const HeadRule& rule, const HeadView& head,
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution,
                            const RowSample& sample = {});
 
-/// Calls visit(tensor, b, t, h) for every head of every tensor with rotate = 1.
+/// Calls visit(tensor, b, t, h) for every head that is rotated and has an output.
 template <class Visit>
-void for_each_rotated_head(const rope_problem& p, Visit&& visit) {
+void for_each_rotated_head(const Problem& problem, Visit&& visit) {
+  const rope_problem& p = problem.asked;
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     if (p.tensor[i].rotate == 0) continue;
     for (std::int64_t b = 0; b < p.batch; ++b)
       for (std::int64_t t = 0; t < p.tokens; ++t)
-        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) visit(i, b, t, h);
+        for (std::int64_t h = 0; h < p.tensor[i].heads && has_output(problem, i, b, t); ++h)
+          visit(i, b, t, h);
   }
 }
 

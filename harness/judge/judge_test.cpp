@@ -84,7 +84,7 @@ class Judged {
  private:
   template <class Visit>
   void for_each_pair(Visit&& visit) {
-    for_each_rotated_head(problem.asked, [&](std::uint32_t tensor, auto... place) {
+    for_each_rotated_head(problem, [&](std::uint32_t tensor, auto... place) {
       for (std::int64_t i = 0; i < problem.asked.rotary_dim / 2; ++i) visit(tensor, place..., i);
     });
   }

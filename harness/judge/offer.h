@@ -30,7 +30,8 @@ struct Offer {
        head_major = false, roomy_head_major = false, fused = false, broadcast_positions = false,
        strided_positions = false, shifted_start = false, broadcast_heads = false,
        broadcast_tokens = false, broadcast_batch = false, shared_input = false,
-       fused_in_place = false, mixed_types = false, table_types = false, axes = false;
+       fused_in_place = false, mixed_types = false, table_types = false, axes = false, norm = false,
+       append = false;
   int axis_count = 0;  ///< of the positions that it takes, where it does: 3, else 2, else 4
   std::vector<std::uint8_t> axis_of_pair = {};  ///< of a model, for cases with axes; empty: any
   bool one_model = false;   ///< generated cases keep the angles of `base`, which are a model's

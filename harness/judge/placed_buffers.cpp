@@ -185,7 +185,9 @@ std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& cont
     if (b.kept[i] == 0) continue;
     kept_or_owned[i] = 1;
     if (std::memcmp(pages + (before + i) * size, content.data() + i * size, size) != 0)
-      return text("changed its input", before + i);
+      return text(b.name.find("cache") == std::string::npos ? "changed its input"
+                                                            : "changed a row of an earlier call",
+                  before + i);
   }
   const auto& not_gaps = b.kept.empty() ? b.owned : kept_or_owned;
   std::size_t changed = first_changed(0, before, nullptr);

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
+#include "harness/process/extension_chain.h"
 #include "harness/process/guarded_mapping.h"
 #include "harness/process/writable_memory.h"
 #include "harness/protocol.h"
@@ -47,7 +49,9 @@ class CallMemory : public MemorySpace {
   virtual std::byte* axis_of_pair() const = 0;
 
   /// The other buffers of the placed call. Each of several callers has a stream of its own.
-  virtual rope_operands operands(const Workspace& workspace, std::uint32_t caller) = 0;
+  /// The nodes of its chain stay until the caller's next call.
+  virtual rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
+                                 std::uint32_t caller) = 0;
 
   /// The outputs of a placed call.
   virtual WritableMemory writable(const protocol::CallDescriptor& call) = 0;
@@ -90,7 +94,8 @@ class CallMemory : public MemorySpace {
 
  protected:
   /// `addresses`: of the buffers, by protocol::Region.
-  static rope_operands operands_at(std::byte* const* addresses, const Workspace& workspace) {
+  rope_operands operands_at(const protocol::CallDescriptor& call, std::byte* const* addresses,
+                            const Workspace& workspace, std::uint32_t caller) {
     rope_operands o{};
     o.struct_size = sizeof o;
     o.positions = addresses[1];
@@ -99,9 +104,20 @@ class CallMemory : public MemorySpace {
       o.tensor[i] = {at[0], at[1], at[2], at[3]};
     }
     o.workspace = workspace.address;
+    OperandNodes& nodes = nodes_[caller] = {};
+    if (call.norm.tensors != 0) nodes.norm.ext = {ROPE_EXT_NORM, sizeof nodes.norm, nullptr};
+    if (call.append.tensors != 0)
+      nodes.append.ext = {ROPE_EXT_APPEND, sizeof nodes.append, nullptr};
+    nodes.append.slot = addresses[protocol::slots_region];
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+      nodes.norm.weight[i] = addresses[protocol::weight_region + static_cast<int>(i)];
+      if (marks(&call.append, i)) nodes.append.cache[i] = std::exchange(o.tensor[i].out, nullptr);
+    }
+    o.next = nodes.chain();
     return o;
   }
 
+  OperandNodes nodes_[protocol::most_callers];
   Bytes left_in_workspace_;  ///< by the previous call, while states are alive
 };
 

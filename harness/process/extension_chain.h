@@ -1,5 +1,6 @@
-// The chain of extensions of a problem, checked before a kernel sees it.
+// The chains of extensions of a call: their nodes, and the check before a kernel sees a problem.
 #pragma once
+#include <cmath>
 #include <string>
 
 #include "harness/process/step_failed.h"
@@ -7,35 +8,113 @@
 
 namespace ropewalk::harness {
 
+/// Puts those nodes before `next` that are of a kind, the first one first.
+inline const rope_ext* chain_of(const rope_ext* next) {
+  return next;
+}
+template <class Node, class... Nodes>
+const rope_ext* chain_of(const rope_ext* next, Node& node, Nodes&... others) {
+  const rope_ext* const rest = chain_of(next, others...);
+  if (node.ext.kind == 0) return rest;
+  node.ext.next = rest;
+  return &node.ext;
+}
+
+/// The structs that a problem's chain is made of. Those of kind 0 are left out.
+struct ProblemNodes {
+  rope_axes axes{};
+  rope_norm norm{};
+  rope_append append{};
+  const rope_ext* chain() { return chain_of(nullptr, axes, norm, append); }
+};
+/// The same of operands.
+struct OperandNodes {
+  rope_norm_operands norm{};
+  rope_append_operands append{};
+  const rope_ext* chain() { return chain_of(nullptr, append, norm); }
+};
+
+/// The number of bytes of a kind's struct in a problem's chain; 0: no problem has it.
+inline std::size_t extension_bytes(std::uint32_t kind) {
+  return kind == ROPE_EXT_AXES     ? sizeof(rope_axes)
+         : kind == ROPE_EXT_NORM   ? sizeof(rope_norm)
+         : kind == ROPE_EXT_APPEND ? sizeof(rope_append)
+                                   : 0;
+}
+/// What a kind is called in a sentence: "a problem with ...".
+inline const char* extension_words(std::uint32_t kind) {
+  return kind == ROPE_EXT_AXES
+             ? "positions with axes, which the kernel does not name (ROPE_EXT_AXES)"
+         : kind == ROPE_EXT_NORM
+             ? "a norm, which the kernel does not name (ROPE_EXT_NORM)"
+             : "a paged cache, which the kernel does not name (ROPE_EXT_APPEND)";
+}
+
+inline std::string axes_fault(const rope_problem& p, const rope_axes& axes) {
+  if (axes.axes < 2 || axes.axes > 4) return std::to_string(axes.axes) + " axes, not 2 to 4";
+  if (axes.reserved != 0) return "a reserved field that is not 0";
+  if (axes.position_axis_stride < 0 || axes.table_axis_stride < 0) return "a negative stride";
+  if (axes.axis_of_pair == nullptr) return "no map from pairs to axes";
+  for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i)
+    if (axes.axis_of_pair[i] >= axes.axes)
+      return "a map to axis " + std::to_string(axes.axis_of_pair[i]) + ", where there are " +
+             std::to_string(axes.axes);
+  return {};
+}
+
+/// What both other kinds keep to: forward, and marks of tensors that are there.
+template <class Extension>
+std::string marks_fault(const rope_problem& p, const Extension& e) {
+  if (p.operation != ROPE_FORWARD) return "a norm or a cache with ROPE_TRANSPOSE";
+  if (e.tensors == 0 || e.tensors >> p.tensor_count != 0) return "a mark of no tensor";
+  return {};
+}
+inline std::string norm_fault(const rope_problem& p, const rope_norm& norm) {
+  if (const std::string fault = marks_fault(p, norm); !fault.empty()) return fault;
+  if (!(norm.epsilon >= 0x1p-60 && norm.epsilon <= 1)) return "an epsilon outside 2^-60 .. 1";
+  if (!is_floating(norm.weight_dtype)) return "weights of no floating-point type";
+  return norm.reserved != 0 ? "a reserved field that is not 0" : "";
+}
+inline std::string append_fault(const rope_problem& p, const rope_append& a) {
+  if (const std::string fault = marks_fault(p, a); !fault.empty()) return fault;
+  if (a.slot_dtype != ROPE_I32 && a.slot_dtype != ROPE_I64) return "slots of no integer type";
+  if (a.pages < 1 || a.page_size < 1) return "a cache without pages or slots";
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    if (!marks(&a, i)) continue;
+    if (p.tensor[i].in_place != 0) return "a tensor that is appended in place";
+    if (a.page_stride[i] < 0 || a.slot_stride[i] < 0 || a.head_stride[i] < 0)
+      return "a negative stride";
+  }
+  return {};
+}
+
 /// What is wrong with a chain, in words; empty: nothing. Reads no more nodes than there are kinds.
 inline std::string chain_fault(const rope_problem& p) {
   std::uint32_t seen = 0;
   for (const rope_ext* node = p.next; node != nullptr; node = node->next) {
     const std::string kind = "the kind " + std::to_string(node->kind);
-    if (node->kind != ROPE_EXT_AXES) return kind + ", which no problem has";
+    if (extension_bytes(node->kind) == 0) return kind + ", which no problem has";
     if ((seen & extension_bit(node->kind)) != 0) return kind + " twice, or a loop";
     seen |= extension_bit(node->kind);
-    if (node->struct_size < sizeof(rope_axes)) return kind + " with a struct that is too short";
-    const rope_axes& axes = *axes_of(p);
-    if (axes.axes < 2 || axes.axes > 4) return std::to_string(axes.axes) + " axes, not 2 to 4";
-    if (axes.reserved != 0) return "a reserved field that is not 0";
-    if (axes.position_axis_stride < 0 || axes.table_axis_stride < 0) return "a negative stride";
-    if (axes.axis_of_pair == nullptr) return "no map from pairs to axes";
-    for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i)
-      if (axes.axis_of_pair[i] >= axes.axes)
-        return "a map to axis " + std::to_string(axes.axis_of_pair[i]) + ", where there are " +
-               std::to_string(axes.axes);
+    if (node->struct_size < extension_bytes(node->kind))
+      return kind + " with a struct that is too short";
   }
-  return {};
+  std::string fault;
+  if (const rope_axes* axes = axes_of(p)) fault = axes_fault(p, *axes);
+  if (const rope_norm* norm = norm_of(p); norm != nullptr && fault.empty())
+    fault = norm_fault(p, *norm);
+  if (const rope_append* append = append_of(p); append != nullptr && fault.empty())
+    fault = append_fault(p, *append);
+  return fault;
 }
 
 /// Throws StepFailed: the chain is wrong, or has a kind that the kernel does not name.
 inline void hold_chain(const rope_problem& p, const rope_kernel& kernel) {
   if (const std::string fault = chain_fault(p); !fault.empty())
     throw StepFailed{protocol::Status::failed, "the chain of the problem has " + fault};
-  if (axes_of(p) != nullptr && (kernel.extensions & extension_bit(ROPE_EXT_AXES)) == 0)
-    throw StepFailed{protocol::Status::unsupported,
-                     "positions with axes, which the kernel does not name (ROPE_EXT_AXES)"};
+  for (const rope_ext* node = p.next; node != nullptr; node = node->next)
+    if ((kernel.extensions & extension_bit(node->kind)) == 0)
+      throw StepFailed{protocol::Status::unsupported, extension_words(node->kind)};
 }
 
 }  // namespace ropewalk::harness

@@ -35,8 +35,9 @@ class HostMemory final : public CallMemory {
   std::byte* frequencies() const override { return addresses_[0]; }
   std::byte* axis_of_pair() const override { return addresses_[protocol::axis_region]; }
 
-  rope_operands operands(const Workspace& workspace, std::uint32_t) override {
-    return operands_at(addresses_, workspace);
+  rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
+                         std::uint32_t caller) override {
+    return operands_at(call, addresses_, workspace, caller);
   }
 
   WritableMemory writable(const protocol::CallDescriptor& call) override {
@@ -122,6 +123,8 @@ class HostMemory final : public CallMemory {
       map(t.cos);
       map(t.sin);
     }
+    for (const protocol::Region& weight : call.weight) map(weight);
+    map(call.slots);
   }
 
   std::vector<Mapped>::iterator find(const protocol::Region& region) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <tuple>
 #include <type_traits>
 
 #include "harness/protocol.h"
@@ -15,10 +16,10 @@ namespace ropewalk::harness {
 
 template <class Struct>
 std::uint32_t& size_of(Struct& s) {
-  return s.struct_size;
-}
-inline std::uint32_t& size_of(rope_axes& s) {
-  return s.ext.struct_size;
+  if constexpr (requires { s.ext; })
+    return s.ext.struct_size;
+  else
+    return s.struct_size;
 }
 
 template <class Struct>
@@ -42,64 +43,128 @@ struct Grown {
   }
 };
 
-template <class Struct>
-bool are_same(const Grown<Struct>& shown, const Grown<Struct>& given) {
-  return same_bytes(shown, given);
-}
+template <class Node>
+struct NodeTraits;
+template <>
+struct NodeTraits<rope_axes> {
+  static constexpr std::uint32_t kind = ROPE_EXT_AXES;
+  static constexpr const char* written = "wrote into rope_axes";
+};
+template <>
+struct NodeTraits<rope_norm> {
+  static constexpr std::uint32_t kind = ROPE_EXT_NORM;
+  static constexpr const char* written = "wrote into rope_norm";
+};
+template <>
+struct NodeTraits<rope_append> {
+  static constexpr std::uint32_t kind = ROPE_EXT_APPEND;
+  static constexpr const char* written = "wrote into rope_append";
+};
+template <>
+struct NodeTraits<rope_norm_operands> {
+  static constexpr std::uint32_t kind = ROPE_EXT_NORM;
+  static constexpr const char* written = "wrote into rope_norm_operands";
+};
+template <>
+struct NodeTraits<rope_append_operands> {
+  static constexpr std::uint32_t kind = ROPE_EXT_APPEND;
+  static constexpr const char* written = "wrote into rope_append_operands";
+};
 
-/// A problem with the nodes of its chain. A copy has nodes of its own.
-struct GrownProblem : Grown<rope_problem> {
-  Grown<rope_axes> axes;  ///< in the chain if the problem has axes
-
-  explicit GrownProblem(const rope_problem& given, protocol::Growth growth = protocol::as_in_header)
-      : Grown<rope_problem>(given, growth),
-        axes(axes_of(given) != nullptr ? *axes_of(given) : rope_axes{}, growth) {
-    link();
+/// A struct with the nodes of its chain, in an order that `reversed` chooses, as a chain may have
+/// any. A copy has nodes of its own.
+template <class Base, class... Nodes>
+class GrownChain : public Grown<Base> {
+ public:
+  explicit GrownChain(const Base& given, protocol::Growth growth = protocol::as_in_header,
+                      bool reversed = false)
+      : Grown<Base>(given, growth),
+        nodes_(Grown<Nodes>(node_of<Nodes>(given), growth)...),
+        reversed_(reversed) {
+    link(*this);
   }
-  GrownProblem(const GrownProblem& other) : Grown<rope_problem>(other), axes(other.axes) { link(); }
-  GrownProblem& operator=(const GrownProblem& other) {
-    Grown<rope_problem>::operator=(other);
-    axes = other.axes;
-    link();
+  GrownChain(const GrownChain& other)
+      : Grown<Base>(other), nodes_(other.nodes_), reversed_(other.reversed_) {
+    link(*this);
+  }
+  GrownChain& operator=(const GrownChain& other) {
+    Grown<Base>::operator=(other);
+    nodes_ = other.nodes_;
+    reversed_ = other.reversed_;
+    link(*this);
     return *this;
   }
-  ~GrownProblem() = default;
+  ~GrownChain() = default;
+
+  /// Which node differs from what was given, in words; NULL: none does.
+  const char* written_node(const GrownChain& given) const {
+    const GrownChain expected = given.at(*this);
+    const char* found = nullptr;
+    const auto look = [&]<class Node>(const Grown<Node>& mine) {
+      if (!same_bytes(mine, std::get<Grown<Node>>(expected.nodes_)))
+        found = NodeTraits<Node>::written;
+    };
+    (look(std::get<Grown<Nodes>>(nodes_)), ...);
+    return found;
+  }
+  bool equals(const GrownChain& given) const {
+    const GrownChain expected = given.at(*this);
+    return same_bytes<Grown<Base>>(*this, expected) && written_node(given) == nullptr;
+  }
 
  private:
-  void link() {
-    if (known.next != nullptr) known.next = &axes.known.ext;
+  template <class Node>
+  static Node node_of(const Base& given) {
+    const rope_ext* const found = extension_of(given.next, NodeTraits<Node>::kind);
+    return found == nullptr ? Node{} : *reinterpret_cast<const Node*>(found);
   }
+  // This, with the links that it has where another lies.
+  GrownChain at(const GrownChain& place) const {
+    GrownChain out = *this;
+    out.link(place);
+    return out;
+  }
+  void link(const GrownChain& place) {
+    constexpr std::size_t count = sizeof...(Nodes);
+    rope_ext* const mine[] = {&std::get<Grown<Nodes>>(nodes_).known.ext...};
+    const rope_ext* const theirs[] = {&std::get<Grown<Nodes>>(place.nodes_).known.ext...};
+    const rope_ext* next = nullptr;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t i = reversed_ ? k : count - 1 - k;
+      if (mine[i]->kind == 0) continue;
+      mine[i]->next = next;
+      next = theirs[i];
+    }
+    this->known.next = next;
+  }
+
+  std::tuple<Grown<Nodes>...> nodes_;
+  bool reversed_;
 };
-/// The nodes of the two lie at other addresses.
-inline bool are_same(const GrownProblem& shown, const GrownProblem& given) {
-  Grown<rope_problem> expected = given;
-  if (expected.known.next != nullptr) expected.known.next = &shown.axes.known.ext;
-  return same_bytes<Grown<rope_problem>>(shown, expected) && same_bytes(shown.axes, given.axes);
-}
-/// Which struct of a problem was written, where one was.
-inline const char* written(const GrownProblem& shown, const GrownProblem& given) {
-  return same_bytes(shown.axes, given.axes) ? "wrote into rope_problem" : "wrote into rope_axes";
-}
-inline const char* written(const Grown<rope_operands>&, const Grown<rope_operands>&) {
-  return "wrote into rope_operands";
-}
+using GrownProblem = GrownChain<rope_problem, rope_axes, rope_norm, rope_append>;
+using GrownOperands = GrownChain<rope_operands, rope_norm_operands, rope_append_operands>;
 
 /// A struct that an entry is shown, and a copy that it does not know the address of.
 template <class Struct>
 class ShownStruct {
  public:
-  explicit ShownStruct(const Struct& given, protocol::Growth growth = protocol::as_in_header)
-      : given_(given, growth), shown_(given, growth) {}
+  explicit ShownStruct(const Struct& given, protocol::Growth growth = protocol::as_in_header,
+                       bool reversed = false)
+      : given_(given, growth, reversed), shown_(given, growth, reversed) {}
 
   const Struct* shown() const { return &shown_.known; }
   /// Call after the entry. Throws StepFailed if the entry wrote into the struct.
   void hold(Entry which) const {
-    if (!are_same(shown_, given_)) entry_failed(which, written(shown_, given_));
+    constexpr const char* base = std::is_same_v<Struct, rope_problem> ? "wrote into rope_problem"
+                                                                      : "wrote into rope_operands";
+    if (shown_.equals(given_)) return;
+    const char* const node = shown_.written_node(given_);
+    entry_failed(which, node != nullptr ? node : base);
   }
 
  private:
   using Held =
-      std::conditional_t<std::is_same_v<Struct, rope_problem>, GrownProblem, Grown<Struct>>;
+      std::conditional_t<std::is_same_v<Struct, rope_problem>, GrownProblem, GrownOperands>;
   Held given_;
   Held shown_;
 };
@@ -113,7 +178,7 @@ class GoneProblem {
   /// The address at which prepare is shown the problem.
   rope_problem* at() { return &problem_.known; }
   /// True if prepare wrote into what it was shown.
-  bool differs_from(const GrownProblem& given) const { return !are_same(problem_, given); }
+  bool differs_from(const GrownProblem& given) const { return !problem_.equals(given); }
   void fill() {
     std::ranges::fill(std::as_writable_bytes(std::span(&problem_, 1)), gone);
     filled_ = true;

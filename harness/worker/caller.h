@@ -35,7 +35,7 @@ struct Prepared {
   KernelState state;
   GuardedMapping inv_freq, axis_of_pair;
   std::byte* frequencies_at = nullptr;
-  rope_axes axes{};  ///< what the chain of the problem is made of
+  ProblemNodes nodes;  ///< of the problem's chain
 };
 
 class Caller {
@@ -124,17 +124,19 @@ class Caller {
       return at;
     };
     live_->frequencies_at = hold(0, memory_.frequencies(), pairs * sizeof(double), live_->inv_freq);
-    live_->axes = call.axes;
+    live_->nodes = {call.axes, call.norm, call.append};
+    if (call.norm.tensors == 0) live_->nodes.norm.ext.kind = 0;
+    if (call.append.tensors == 0) live_->nodes.append.ext.kind = 0;
+    if (call.axes.axes == 0) live_->nodes.axes.ext.kind = 0;
     if (call.axes.axes == 0) return;
-    live_->axes.ext = {ROPE_EXT_AXES, sizeof(rope_axes), nullptr};
-    live_->axes.axis_of_pair = reinterpret_cast<const std::uint8_t*>(
+    live_->nodes.axes.axis_of_pair = reinterpret_cast<const std::uint8_t*>(
         hold(protocol::axis_region, memory_.axis_of_pair(), pairs, live_->axis_of_pair));
   }
 
-  rope_problem problem_of(const protocol::CallDescriptor& call) const {
+  rope_problem problem_of(const protocol::CallDescriptor& call) {
     rope_problem p = call.problem;
     p.inv_freq = reinterpret_cast<const double*>(live_->frequencies_at);
-    p.next = live_->axes.axes != 0 ? &live_->axes.ext : nullptr;
+    p.next = live_->nodes.chain();
     return p;
   }
 
@@ -154,7 +156,7 @@ class Caller {
   // supports is pure: an equal problem must get the same answer, also with reason == NULL.
   void hold_supports(const rope_kernel& kernel, const rope_problem& p, std::int32_t answer,
                      const std::string& text) {
-    const ShownProblem elsewhere(p, growth_);
+    const ShownProblem elsewhere(p, growth_, true);
     const char* reason = nullptr;
     const auto hold = [&](std::int32_t again, const std::string& asked) {
       elsewhere.hold(Entry::supports);
@@ -180,22 +182,27 @@ class Caller {
     if (kernel.prepare == nullptr) return;
     set_phase(control_, protocol::Phase::prepare);
     choose_heap_placement((call.problem.tokens + call.problem.rotary_dim / 2) % 2 == 0);
-    live_->state.prepare(watch_, kernel, GrownProblem(problem_of(call), growth_));
+    live_->state.prepare(watch_, kernel,
+                         GrownProblem(problem_of(call), growth_, call.problem.tokens % 2 == 0));
   }
 
   void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
     // neither this nor the operands are const, as a kernel may write there
-    GrownProblem p(problem_of(call), growth_);
+    const bool reversed = call.workspace_at_end == 0;
+    GrownProblem p(problem_of(call), growth_, reversed);
     const Workspace workspace = make_workspace(kernel, p.known, call.workspace_at_end != 0);
-    Grown<rope_operands> o(memory_.operands(workspace, 0), growth_);
+    GrownOperands o(memory_.operands(call, workspace, 0), growth_, reversed);
     const GrownProblem given_p = p;
-    const Grown<rope_operands> given_o = o;
+    const GrownOperands given_o = o;
     apply(kernel, p.known, o.known, workspace, call);
-    if (!are_same(p, given_p) || !are_same(o, given_o))
-      throw StepFailed{protocol::Status::failed,
-                       same_bytes(p.axes, given_p.axes)
-                           ? "apply wrote behind its rope_problem or rope_operands"
-                           : "apply wrote into rope_axes"};
+    if (!p.equals(given_p) || !o.equals(given_o)) {
+      const char *const in_p = p.written_node(given_p), *const in_o = o.written_node(given_o);
+      const char* const node = in_p != nullptr ? in_p : in_o;
+      throw StepFailed{
+          protocol::Status::failed,
+          std::string("apply ") +
+              (node != nullptr ? node : "wrote behind its rope_problem or rope_operands")};
+    }
     set_phase(control_, protocol::Phase::copying);
     memory_.collect();
     memory_.keep_what_is_left(workspace);
@@ -276,7 +283,7 @@ class Caller {
       CallSite site{problem_of(calls[i]), {}, memory_.writable(calls[i]), live_->state.address()};
       const Workspace& workspace = workspaces.emplace_back(
           make_workspace(kernel, site.problem, calls[i].workspace_at_end != 0));
-      site.operands = memory_.operands(workspace, i);
+      site.operands = memory_.operands(calls[i], workspace, i);
       CallSite first = site;
       repeated.add(std::move(site), callers == 1,
                    [&] { apply(kernel, first.problem, first.operands, workspace, calls[i]); });

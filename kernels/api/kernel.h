@@ -209,17 +209,17 @@ inline TokenOnAxes on_axes(const rope_problem& p, const rope_operands& o, const 
 template <class Data>
 void normalize_head(const rope_norm& norm, const void* weight, const Data* in, Data* out,
                     std::int64_t count) {
-  using Real = TableOf<Data>;
-  Real sum = 0;
-  for (std::int64_t d = 0; d < count; ++d) sum += Real{in[d]} * Real{in[d]};
-  const Real mean = sum / static_cast<Real>(count);
-  const Real factor = 1 / std::sqrt(mean + static_cast<Real>(norm.epsilon));
+  using Wide = TableOf<Data>;
+  Wide sum = 0;
+  for (std::int64_t d = 0; d < count; ++d) sum += Wide{in[d]} * Wide{in[d]};
+  const Wide mean = sum / static_cast<Wide>(count);
+  const Wide factor = 1 / std::sqrt(mean + static_cast<Wide>(norm.epsilon));
   with_floating_type(Dtype{norm.weight_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
     const auto* const w = static_cast<const Stored*>(weight);
-    const Real more = norm.weight_plus_one != 0 ? 1 : 0;
+    const Wide more = norm.weight_plus_one != 0 ? 1 : 0;
     for (std::int64_t d = 0; d < count; ++d) {
-      const Real normalized = Real{in[d]} * factor;
-      out[d] = Data(w == nullptr ? normalized : normalized * (more + static_cast<Real>(w[d])));
+      const Wide normalized = Wide{in[d]} * factor;
+      out[d] = Data(w == nullptr ? normalized : normalized * (more + static_cast<Wide>(w[d])));
     }
   });
 }

@@ -6,9 +6,11 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/api/kernel.h"
 #include "kernels/common/mixed_rows.h"
@@ -22,6 +24,7 @@
 #pragma GCC target("avx512f,avx512bw,avx512vl")
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12, of _mm512_undefined (bug 105593)
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 
 namespace ropewalk {
@@ -58,6 +61,7 @@ struct Floats {
   INLINE Vector mul(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
   INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
   INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm512_fmsub_ps(a, b, c); }
+  INLINE float sum(Vector v) { return _mm512_reduce_add_ps(v); }
   INLINE Vector alternate(float a, float b) { return _mm512_mask_blend_ps(0xaaaa, all(a), all(b)); }
 
   // For angles: 32-bit integers in the lanes.
@@ -136,6 +140,7 @@ struct Doubles {
   INLINE Vector mul(Vector a, Vector b) { return _mm512_mul_pd(a, b); }
   INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_pd(a, b, c); }
   INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm512_fmsub_pd(a, b, c); }
+  INLINE double sum(Vector v) { return _mm512_reduce_add_pd(v); }
   INLINE Vector alternate(double a, double b) { return _mm512_mask_blend_pd(0xaa, all(a), all(b)); }
 };
 
@@ -233,15 +238,16 @@ std::int32_t rotate_bf16_by_table(const rope_problem* p, const rope_operands* o,
 namespace ropewalk {
 namespace {
 
-KernelInfo with_axes(KernelInfo k) {
-  k.extensions = extension_bit(ROPE_EXT_AXES);
-  if (k.workspace_bytes == nullptr) k.workspace_bytes = mixed_rows_bytes;
+KernelInfo with_extensions(KernelInfo k) {
+  k.extensions =
+      extension_bit(ROPE_EXT_AXES) | extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
+  k.workspace_bytes = vector_workspace_bytes;
   return k;
 }
 
 const RegisteredKernel given_table{
-    with_axes(vector_table_kernel("avx512", "512-bit vectors, angles from a table",
-                                  "avx512f,avx512bw,avx512vl", rotate_by_table))};
+    with_extensions(vector_table_kernel("avx512", "512-bit vectors, angles from a table",
+                                        "avx512f,avx512bw,avx512vl", rotate_by_table))};
 const RegisteredKernel converted{[] {
   KernelInfo k = vector_table_kernel("avx512_bf16", "bf16 by the processor's own conversion",
                                      "avx512f,avx512bw,avx512vl,avx512bf16", rotate_bf16_by_table);
@@ -252,7 +258,7 @@ const RegisteredKernel converted{[] {
   };
   return k;
 }()};
-const RegisteredKernel own_angles{with_axes(vector_phase_kernel(
+const RegisteredKernel own_angles{with_extensions(vector_phase_kernel(
     "avx512_phase", "512-bit vectors, computes its angles from a 32-bit integer phase",
     "avx512f,avx512bw,avx512vl", rotate_by_phase))};
 

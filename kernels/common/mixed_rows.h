@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "kernels/api/kernel.h"
+#include "kernels/common/fused_nodes.h"
 
 namespace ropewalk {
 
@@ -28,16 +28,17 @@ inline void mix_row(const rope_problem& p, const rope_axes& axes, const std::int
 }
 
 /// Calls rotate(problem, operands) for each token, with one token, one row of the table, and no
-/// axes.
+/// axes. A norm and an append stay.
 template <class Rotate>
 void rotate_by_mixed_rows(const rope_problem& p, const rope_operands& o, const rope_axes& axes,
                           Rotate&& rotate) {
   rope_problem one = p;
-  one.next = nullptr;
   one.batch = one.tokens = one.table_rows = 1;
   one.table_rows_by = ROPE_ROW_BY_TOKEN;
   rope_operands at = o;
   at.positions = nullptr;
+  FusedNodes nodes(p, o);
+  nodes.link(one, at);
   for_each_token(p, o, [&](const Token& token) {
     const TokenOnAxes on = on_axes(p, o, axes, token);
     const std::int64_t rows[] = {on.on[0].table_row, on.on[1].table_row, on.on[2].table_row,
@@ -53,8 +54,9 @@ void rotate_by_mixed_rows(const rope_problem& p, const rope_operands& o, const r
         };
         at.tensor[i].in = static_cast<const std::byte*>(o.tensor[i].in) +
                           element(t.in_batch_stride, t.in_token_stride);
-        at.tensor[i].out = static_cast<std::byte*>(o.tensor[i].out) +
-                           element(t.out_batch_stride, t.out_token_stride);
+        if (o.tensor[i].out != nullptr)
+          at.tensor[i].out = static_cast<std::byte*>(o.tensor[i].out) +
+                             element(t.out_batch_stride, t.out_token_stride);
         if (t.rotate == 0) continue;
         mix_row(p, axes, rows, o.tensor[i].cos, mixed);
         at.tensor[i].cos = std::exchange(mixed, mixed + p.rotary_dim / 2);
@@ -62,6 +64,7 @@ void rotate_by_mixed_rows(const rope_problem& p, const rope_operands& o, const r
         at.tensor[i].sin = std::exchange(mixed, mixed + p.rotary_dim / 2);
       }
     });
+    nodes.begin_at(token.batch * p.tokens + token.index, o);
     rotate(one, at);
   });
 }

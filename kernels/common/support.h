@@ -1,6 +1,6 @@
 // Functions that the tree's table kernels share.
 #pragma once
-#include "kernels/api/kernel.h"
+#include "kernels/common/fused_nodes.h"
 
 namespace ropewalk {
 
@@ -36,6 +36,9 @@ void for_each_tensor_alone(const rope_problem& p, const rope_operands& o, Call&&
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     one.tensor[0] = p.tensor[i];
     at.tensor[0] = o.tensor[i];
+    FusedNodes nodes(p, o);
+    nodes.keep_alone(i);
+    nodes.link(one, at);
     call(one, at);
   }
 }

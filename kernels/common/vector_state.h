@@ -9,6 +9,7 @@
 
 #include "kernels/api/kernel.h"
 #include "kernels/common/integer_phase.h"
+#include "kernels/common/mixed_rows.h"
 #include "kernels/common/reach.h"
 
 namespace ropewalk {
@@ -28,6 +29,20 @@ struct VectorState {
 inline std::int64_t padded_pairs(const rope_problem& p) {
   constexpr std::int64_t widest = 16;
   return (p.rotary_dim / 2 + widest - 1) / widest * widest;
+}
+
+/// The workspace: rows of cos and sin, of this size, ...
+inline std::size_t rows_bytes(const rope_problem& p) {
+  if (p.angle_source == ROPE_ANGLES_TABLE) return mixed_rows_bytes(&p);
+  return 2 * static_cast<std::size_t>(padded_pairs(p)) * sizeof(float);
+}
+/// ... and behind them the weights of the tensors that are marked for a norm.
+inline std::size_t vector_workspace_bytes(const rope_problem* p) {
+  std::int64_t weights = 0;
+  for (std::uint32_t i = 0; i < p->tensor_count; ++i)
+    if (marks(norm_of(*p), i)) weights += p->tensor[i].head_dim;
+  const DataType& data = data_type(Dtype{p->tensor[0].in_dtype});
+  return rows_bytes(*p) + static_cast<std::size_t>(weights * data_type(data.computed_in).bytes);
 }
 
 inline std::int32_t prepare_vectors(const rope_problem* p, void** state) {
@@ -98,9 +113,7 @@ inline KernelInfo vector_phase_kernel(const char* name, const char* summary,
     if (dtype == ROPE_F64) return refuse(reason, "only f32, f16 and bf16 data");
     return supports_vectors(*p, ROPE_ANGLES_INV_FREQ, reason);
   };
-  k.workspace_bytes = [](const rope_problem* p) {
-    return 2 * static_cast<std::size_t>(padded_pairs(*p)) * sizeof(float);
-  };
+  k.workspace_bytes = vector_workspace_bytes;
   return k;
 }
 

@@ -13,6 +13,8 @@ namespace {
 std::int32_t supports(const rope_problem* p, const char** reason) {
   const std::int32_t dtype = p->tensor[0].in_dtype;
   if (dtype == ROPE_F64) return refuse(reason, "only f32, f16 and bf16 data");
+  if (norm_of(*p) != nullptr && dtype != ROPE_F32)
+    return refuse(reason, "a norm only of f32 data, as 16-bit data would be rounded behind it");
   return supports_data(*p, ROPE_ANGLES_INV_FREQ, dtype, reason);
 }
 
@@ -39,7 +41,8 @@ const RegisteredKernel registered{{
     .source = "this project",
     .angle_contract = ROPE_CONTRACT_EXACT,
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
-    .extensions = extension_bit(ROPE_EXT_AXES),
+    .extensions = extension_bit(ROPE_EXT_AXES) | extension_bit(ROPE_EXT_NORM) |
+                  extension_bit(ROPE_EXT_APPEND),
     .supports = supports,
     .workspace_bytes = own_angles_workspace_bytes,
     .prepare = prepare_fractions,

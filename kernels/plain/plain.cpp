@@ -1,4 +1,5 @@
-// Plain: the five-line loop that a user would write first. It is the baseline of every board.
+// Plain: the five-line loop that a user would write first. It is the baseline of every board. A
+// norm and an append are those of for_each_head, which normalizes a head where it will be rotated.
 #include "kernels/api/kernel.h"
 #include "kernels/common/mixed_rows.h"
 #include "kernels/plain/plain_loop.h"
@@ -36,8 +37,10 @@ const RegisteredKernel registered{{
     .name = "plain",
     .summary = "the five-line loop",
     .source = "RoFormer, arXiv:2104.09864, section 3.4.2",
-    .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
-    .extensions = extension_bit(ROPE_EXT_AXES),
+    .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT |
+             ROPE_ROUNDS_WEIGHTED,
+    .extensions = extension_bit(ROPE_EXT_AXES) | extension_bit(ROPE_EXT_NORM) |
+                  extension_bit(ROPE_EXT_APPEND),
     .supports = supports_any_types,
     .workspace_bytes = mixed_rows_bytes,
     .apply = apply,

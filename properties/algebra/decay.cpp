@@ -199,6 +199,7 @@ const Registered decay({
     .name = "decay",
     .order = 50,
     .claim = "the decay bound, the Abel identity and the prefix sums hold",
+    .without_norm = true,
     .applies = [](const Offer& offer) { return offer.tokens && offer.many_heads; },
     .needs = "two tokens and several heads in one call",
     .shape = shape,

@@ -3,13 +3,15 @@
 // Bound: | |y| - a |x| | <= a |x| ((1 + gamma u)(1 + | |r^| - 1 |) - 1). No term grows with the
 // position. | |r^| - 1 | is at most u / sqrt(2) for a correctly rounded table, and 2 u for a
 // kernel's own angles. The bound of a head is that of its pairs: the norm of a vector of pair
-// errors. With narrow storage, the whole storage error of a pair may change its length.
+// errors. With narrow storage, the whole storage error of a pair may change its length. Of a
+// normalized tensor, |x| is the length after the norm, whose error comes beside the rotation's.
 //
 // Kills by itself: pairing_swapped, table_in_bf16, scaled_twice, not_scaled
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "harness/judge/normalized.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -44,7 +46,9 @@ Finding check(Subject& subject, const Case& c) {
     const double bound =
         rho == 0 ? 0
                  : bounds::against_exact(precision, rho, rotation, scale) +
-                       (std::sqrt(pairs) - 1) * bounds::underflow(precision, scale) + stored;
+                       (std::sqrt(pairs) - 1) * bounds::underflow(precision, scale) +
+                       std::sqrt(pairs) * std::abs(scale) * norm_lost_of(subject.facts, c, tensor) +
+                       stored;
     tally.add(norm_error(y2, x2, scale), bound, [&](Finding& f) {
       f.where = where();
       f.bound = rho > 0 ? bound / (rho * precision.unit()) : 0;
@@ -56,7 +60,7 @@ Finding check(Subject& subject, const Case& c) {
     });
   };
   for_each_rotated_head(
-      problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
+      problem, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
         const bounds::Precision precision = precision_of(subject.facts, c, tensor);
         for (const Outputs& outputs : done.execution.outputs) {
           DoubleDouble head_x2, head_y2;

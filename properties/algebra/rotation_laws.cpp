@@ -53,6 +53,7 @@
 
 #include "harness/cases/checked.h"
 #include "harness/cases/data.h"
+#include "harness/cases/fused.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -231,38 +232,44 @@ const Registered rotation_laws[] = {
     Registered({.name = "identity_at_zero",
                 .order = 60,
                 .claim = "position 0 turns nothing",
+                .without_norm = true,
                 .shape = shape_identity_at_zero,
                 .check = check_identity_at_zero}),
     Registered({.name = "phase_step",
                 .order = 100,
                 .claim = "every step of one position turns by the same angle",
+                .without_norm = true,
                 .shape = shape_phase_step,
                 .check = check_phase_step}),
     Registered({.name = "quarter_turn",
                 .order = 110,
                 .claim = "a quarter turn before is a quarter turn after",
+                .without_norm = true,
                 .shape = any_case,
                 .check = check_quarter_turn}),
     Registered({.name = "linearity",
                 .order = 120,
                 .claim = "the rotation of a sum is the sum of the rotations",
+                .without_norm = true,
                 .shape = [](Case& c, const Offer&) { c.data = DataPattern::unit; },
                 .check = check_linearity}),
     Registered({.name = "power_of_two",
                 .order = 130,
                 .claim = "2^k times the input is 2^k times the output, bit for bit",
+                .without_norm = true,
                 .shape = shape_power_of_two,
                 .check = check_power_of_two}),
     Registered({.name = "negative_positions",
                 .order = 150,
                 .claim = "position -m turns as far back as m turns forward",
+                .without_norm = true,
                 .applies =
                     [](const Offer& o) {
                       return o.negative_positions && o.transpose &&
                              o.base.contract != ROPE_CONTRACT_TABLE;
                     },
                 .needs = "angles of the kernel's own at negative positions, and a backward pass",
-                .shape = any_case,
+                .shape = [](Case& c, const Offer&) { drop_append(c); },
                 .check = check_negative_positions})};
 
 }  // namespace

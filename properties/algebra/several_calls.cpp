@@ -94,8 +94,8 @@ Finding check_adjoint(Subject& subject, const Case& c) {
     return x.re * g.re + x.im * g.im;
   };
   Tally tally;
-  for_each_rotated_head(there.problem.asked, [&](std::uint32_t tensor, std::int64_t b,
-                                                 std::int64_t t, std::int64_t h) {
+  for_each_rotated_head(there.problem, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                                           std::int64_t h) {
     const bounds::Precision precision = precision_of(subject.facts, c, tensor);
     const double error = 2 * std::abs(scale_of(c)) * relative_error_of_one_call(subject, c, tensor);
     const HeadPlace at{tensor, b, t, h};
@@ -134,6 +134,7 @@ bool has_backward(const Offer& offer) {
 }
 
 void shape_transpose(Case& c, const Offer&) {
+  drop_append(c);
   c.operation = Operation::forward;
   c.data = DataPattern::unit;
 }
@@ -142,6 +143,7 @@ const Registered backward[] = {
     Registered({.name = "transpose",
                 .order = 70,
                 .claim = "the backward pass undoes the forward pass",
+                .without_norm = true,
                 .applies = has_backward,
                 .needs = "a backward pass",
                 .shape = shape_transpose,
@@ -149,9 +151,14 @@ const Registered backward[] = {
     Registered({.name = "adjoint",
                 .order = 80,
                 .claim = "the backward pass is the transpose of the forward pass",
+                .without_norm = true,
                 .applies = has_backward,
                 .needs = "a backward pass",
-                .shape = [](Case& c, const Offer&) { c.data = DataPattern::unit; },
+                .shape =
+                    [](Case& c, const Offer&) {
+                      drop_append(c);
+                      c.data = DataPattern::unit;
+                    },
                 .check = check_adjoint})};
 
 Finding check_composition(Subject& subject, const Case& c) {
@@ -242,6 +249,7 @@ const Registered three_runs[] = {
     Registered({.name = "composition",
                 .order = 90,
                 .claim = "turning twice is turning once by the sum",
+                .without_norm = true,
                 .shape = shape_composition,
                 .check = check_composition}),
     Registered({.name = "attention_scale",

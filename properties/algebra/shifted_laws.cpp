@@ -246,6 +246,7 @@ const Registered attention({
     .order = 45,
     .claim = "softmax attention does not change when all positions shift",
     .from = Profile::standard,
+    .without_norm = true,
     .applies = [](const Offer& offer) { return offer.tokens; },
     .needs = "two tokens in one call",
     // every pair of tokens is compared
@@ -390,6 +391,7 @@ const Registered linear_attention({
     .order = 46,
     .claim = "linear attention does not change with a shift, and its two forms agree",
     .from = Profile::standard,
+    .without_norm = true,
     .applies = [](const Offer& offer) { return offer.tokens; },
     .needs = "two tokens in one call",
     // each token is a call too

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "harness/cases/fused.h"
 #include "harness/cases/layouts.h"
 
 namespace ropewalk::properties {
@@ -199,9 +200,36 @@ void lay_tensors(Case& c, const Levels& l, const LevelDraw& draw) {
   }
 }
 
+// Caches in one buffer lie side by side in every slot, or one behind the other in every page.
+void lay_caches(Case& c, const Levels& l, const LevelDraw& draw) {
+  if (!has_append(c)) return;
+  constexpr std::int64_t sizes[] = {16, 1, 5, 128, 8, 3};
+  const std::int64_t size = c.page_size = draw.of(q_caches, sizes);
+  const std::int64_t gap = draw.in(q_gap, {1, 9});
+  const bool by_slot = draw.bits(q_caches) / 8 % 2 == 0;
+  const std::int64_t all = elements_of_token(c.tensors);
+  std::int64_t at = 0;
+  c.one_cache = l[Factor::caches] == level::one_cache;
+  for (TensorCase& t : c.tensors) {
+    const std::int64_t slot = t.heads * t.head_dim;
+    if (l[Factor::caches] == level::head_major_pages)
+      t.cache = {t.heads * size * t.head_dim, t.head_dim, size * t.head_dim};
+    if (l[Factor::caches] == level::page_gaps) {
+      t.cache.head = t.head_dim + gap;
+      t.cache.token = t.heads * t.cache.head + gap / 2;
+      t.cache.batch = size * t.cache.token + gap;
+    }
+    if (!c.one_cache) continue;
+    t.cache = {size * all, by_slot ? all : slot, t.head_dim};
+    t.cache_at = by_slot ? at : size * at;
+    at += slot;
+  }
+}
+
 void start_tensors(Case& c, const Levels& l, const LevelDraw& draw) {
   if (l[Factor::start] == level::shifted)
     for (TensorCase& t : c.tensors) {
+      if (!c.one_cache) t.cache_at = draw.in(q_slots, {0, 3});
       t.in_at = draw.in(q_start, {1, 5});
       t.out_at = t.in_place ? t.in_at : draw.in(q_axis, {0, 3});
     }
@@ -266,6 +294,7 @@ void lay_out(Case& c, const Levels& levels, const LevelDraw& draw) {
   lay_tables(c, levels, draw);
   lay_planes(c, levels, draw);
   lay_tensors(c, levels, draw);
+  lay_caches(c, levels, draw);
   start_tensors(c, levels, draw);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/cases/axes.h"
+#include "harness/cases/fused.h"
 #include "properties/array/level_draw.h"
 
 namespace ropewalk::properties {
@@ -139,6 +140,61 @@ void choose_planes(Case& c, int level, const LevelDraw&) {
   if (c.axes > 1) c.axis_positions = rules[level];
 }
 
+// Weights are no wider than the arithmetic of each tensor that has them.
+void choose_weight_type(Case& c, int level, const LevelDraw& draw) {
+  bool f64_alone = true;
+  for (const TensorCase& t : c.tensors)
+    f64_alone = f64_alone && (!t.norm || tensor_dtype(c, t) == Dtype::f64);
+  std::vector<Dtype> types = types_beside(c.dtype);
+  if (!f64_alone) std::erase(types, Dtype::f64);
+  if (level == level::other_weights)
+    c.weight_dtype = draw.of(q_norm, types);
+  else if (c.dtype == Dtype::f64 && !f64_alone)
+    c.weight_dtype = Dtype::f32;
+}
+
+// The norm of rotated tensors, or of all, or of the first alone.
+void choose_norm(Case& c, int level, const LevelDraw& draw) {
+  drop_norm(c);
+  c.weight_dtype.reset();
+  c.weight_plus_one = level == level::plus_one;
+  c.epsilon = 1e-6;
+  if (level == level::no_norm) return;
+  constexpr double epsilons[] = {1e-6, 1e-5, 1e-12, 0x1p-60, 1, 0.1};
+  c.epsilon = draw.of(q_epsilon, epsilons);
+  const std::uint64_t bits = draw.bits(q_norm);
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) {
+    TensorCase& t = c.tensors[i];
+    t.norm = level == level::first_alone ? i == 0 : t.rotate || bits % 4 == 0;
+    t.weight =
+        level != level::unweighted && (level != level::other_weights || bits % 8 != 1 || i > 0);
+  }
+  choose_weight_type(c, level, draw);
+}
+
+void choose_append(Case& c, int level, const LevelDraw&) {
+  drop_append(c);
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) {
+    TensorCase& t = c.tensors[i];
+    t.append = level == level::all_appended || (level == level::all_but_first && i > 0);
+  }
+}
+
+void choose_slots(Case& c, int level, const LevelDraw& draw) {
+  c.slots.clear();
+  c.pages = 0;
+  c.slot_rule = static_cast<SlotRule>(level);
+  c.slot_dtype = level > 0 && draw.bits(q_slots) % 2 == 0 ? Dtype::i32 : Dtype::i64;
+}
+
+int norm_of_base(const Case& c) {
+  return !has_norm(c) ? level::no_norm : c.tensors[0].weight ? level::weighted : level::unweighted;
+}
+int append_of_base(const Case& c) {
+  if (!has_append(c)) return level::no_append;
+  return c.tensors[0].append ? level::all_appended : level::all_but_first;
+}
+
 }  // namespace
 
 const std::array<FactorRow, factor_count>& factor_table() {
@@ -203,6 +259,19 @@ const std::array<FactorRow, factor_count>& factor_table() {
       {"positions of axes",
        {"apart", "equal", "shared", "two equal", "equal at first", "of a picture"},
        choose_planes},
+      {"norm",
+       {"none", "with weights", "1 + weights", "without weights", "of the first tensor",
+        "weights of another type"},
+       choose_norm,
+       norm_of_base},
+      {"append",
+       {"none", "all but the first tensor", "all tensors"},
+       choose_append,
+       append_of_base},
+      {"slots",
+       {"in order", "page by page", "anywhere", "some without", "the last third without"},
+       choose_slots},
+      {"caches", {"packed pages", "head-major pages", "with gaps", "in one buffer"}},
   }};
   return table;
 }

@@ -44,9 +44,13 @@ enum class Factor : std::uint8_t {
   before,
   callers,
   axes,
-  planes
+  planes,
+  norm,
+  append,
+  slots,
+  caches
 };
-inline constexpr std::size_t factor_count = 30;
+inline constexpr std::size_t factor_count = 34;
 constexpr std::size_t index_of(Factor f) {
   return static_cast<std::size_t>(f);
 }
@@ -103,6 +107,10 @@ enum BeforeLevel { nothing, other_contents, other_state, numbers };
 enum CallersLevel { one_caller, four_callers };
 enum AxesLevel { no_axes, two_axes, sections, interleaved, scattered, idle_axis, four_axes };
 enum PlanesLevel { apart, equal_planes, shared_planes, two_equal, after_text, picture };
+enum NormLevel { no_norm, weighted, plus_one, unweighted, first_alone, other_weights };
+enum AppendLevel { no_append, all_but_first, all_appended };
+enum SlotsLevel { in_order, paged, anywhere, skipping, padded };
+enum CachesLevel { packed_pages, head_major_pages, page_gaps, one_cache };
 }  // namespace level
 
 struct SizeRange {

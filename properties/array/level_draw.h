@@ -53,6 +53,10 @@ enum Question {
   q_wide,
   q_layout,
   q_planes,
+  q_norm,
+  q_epsilon,
+  q_slots,
+  q_caches,
   q_section,  ///< and the three after it
   q_section_end = q_section + 3
 };

@@ -100,6 +100,8 @@ const std::vector<Feature>& features() {
       {"mixed_types", &Offer::mixed_types, {pair, {types, second_differs}}},
       {"table_types", &Offer::table_types, {{table_type, another_table}}},
       {"axes", &Offer::axes, {{axes, interleaved}}},
+      {"norm", &Offer::norm, {{norm, weighted}}},
+      {"append", &Offer::append, {apart, {append, all_appended}}},
   };
   return all;
 }
@@ -145,6 +147,9 @@ Probe with_features(Subject& subject, Probe probe) {
         is_offered(questions, offer, {"axes", &Offer::axes, {{Factor::axes, level}}}))
       offer.axis_count = count;
   offer.axes = offer.axis_count > 0;
+  const FactorLevel pair{Factor::tensors, two}, others{Factor::append, level::all_but_first};
+  if (!offer.append)
+    offer.append = is_offered(questions, offer, {"append", &Offer::append, {pair, others}});
   return questions.died() ? questions.heard : probe;
 }
 

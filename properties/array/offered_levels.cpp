@@ -19,7 +19,8 @@ constexpr Factor order_of_questions[] = {
     Factor::table_rows,  Factor::spare_rows,     Factor::position_type,  Factor::in_layout,
     Factor::out_layout,  Factor::start,          Factor::scale,          Factor::data,
     Factor::frequencies, Factor::position_order, Factor::position_range, Factor::position_strides,
-    Factor::types,       Factor::table_type,     Factor::axes,           Factor::planes};
+    Factor::types,       Factor::table_type,     Factor::axes,           Factor::planes,
+    Factor::norm,        Factor::append,         Factor::slots,          Factor::caches};
 
 // Sizes to ask for, of each level of tokens, batch and heads: odd ones, multiples, powers of two.
 const std::vector<std::int64_t>& candidates(Factor f, int level) {
@@ -90,6 +91,7 @@ class Asking {
   Asking(Questions& questions, const Offer& offer)
       : questions_(questions), base_form_(offer.form), out_(base_alone(offer.base)) {
     out_.free.axis_of_pair = out_.accepted.axis_of_pair = offer.axis_of_pair;
+    out_.extensions = questions.facts().extensions;
     if (!out_.accepted.any_bytes) offer_all(Factor::bytes);
     offer_all(Factor::before);
     if (offer.thread_safe) offer_all(Factor::callers);
@@ -308,6 +310,14 @@ class Asking {
   OfferedLevels out_;
 };
 
+// The kind of extension that a factor is of; 0: of none.
+std::uint32_t extension_of(Factor f) {
+  if (f == Factor::axes || f == Factor::planes) return ROPE_EXT_AXES;
+  if (f == Factor::norm) return ROPE_EXT_NORM;
+  const bool append = f == Factor::append || f == Factor::slots || f == Factor::caches;
+  return append ? ROPE_EXT_APPEND : 0;
+}
+
 }  // namespace
 
 bool is_promised(const KernelFacts& facts, Factor f, int level) {
@@ -317,8 +327,8 @@ bool is_promised(const KernelFacts& facts, Factor f, int level) {
     return level == level::out_of_place ? apart : level == level::in_place ? in : in && apart;
   if (f == Factor::table_type || (f == Factor::rows_by && level == level::without_positions))
     return facts.angle_contract == ROPE_CONTRACT_TABLE;
-  if (f == Factor::axes && level != level::no_axes)
-    return (facts.extensions & extension_bit(ROPE_EXT_AXES)) != 0;
+  if (const std::uint32_t kind = extension_of(f); kind != 0 && level > 0)
+    return (facts.extensions & extension_bit(kind)) != 0;
   // Both would put the first element of a tensor at an unaligned address.
   if ((f == Factor::start && level == level::shifted) ||
       ((f == Factor::in_layout || f == Factor::out_layout) && level == level::fused))
@@ -342,9 +352,17 @@ std::vector<std::string> not_offered(const OfferedLevels& offered) {
   for (std::size_t f = 0; f < factor_count; ++f) {
     const auto factor = static_cast<Factor>(f);
     if (!table && is_of_tables(factor)) continue;
-    const bool of_axes = factor == Factor::axes || factor == Factor::planes;
-    if (of_axes && offered.of[index_of(Factor::axes)].size() == 1) {  // not named
-      if (factor == Factor::axes && !offered.accepted.axis_of_pair.empty())
+    const std::uint32_t kind = extension_of(factor);
+    const Factor first = kind == ROPE_EXT_AXES     ? Factor::axes
+                         : kind == ROPE_EXT_APPEND ? Factor::append
+                                                   : factor;
+    const auto& levels = offered.of[index_of(first)];
+    if (kind != 0 && levels.size() == 1 && levels[0] == 0) {  // nothing of it is offered
+      const bool is_named = (offered.extensions & extension_bit(kind)) != 0;
+      if (factor == first && is_named)
+        out.push_back(
+            fmt::format("{}, which it names, but offers nothing of", factor_table()[f].name));
+      else if (factor == Factor::axes && !offered.accepted.axis_of_pair.empty())
         out.emplace_back("the axes of the model's positions");
       continue;
     }

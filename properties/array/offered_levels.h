@@ -21,6 +21,7 @@ struct OfferedLevels {
   Sizes free;      ///< the same, but empty where every size of the level was accepted
   /// The largest accepted number of tokens, batch rows or heads, where larger ones are refused.
   std::map<Factor, std::int64_t> most;
+  std::uint32_t extensions = 0;  ///< those that the kernel names
 };
 
 /// The levels of a base. A size that no level holds counts as that of the level below it.

@@ -183,6 +183,40 @@ bool planes_have_their_tokens(const Levels& l, Dtype, std::int32_t) {
   return (planes != level::after_text && planes != level::picture) || several(l, Factor::tokens);
 }
 
+bool forward_if_fused(const Levels& l, Dtype, std::int32_t) {
+  return l[Factor::operation] == 0 ||
+         (l[Factor::norm] == level::no_norm && l[Factor::append] == level::no_append);
+}
+
+// Near the end of a type the sum of squares overflows, and nothing is promised.
+bool norm_fits_the_data(const Levels& l, Dtype dtype, std::int32_t) {
+  if (l[Factor::norm] == level::no_norm) return true;
+  const int data = l[Factor::data];
+  return data != level::extreme && (data != level::huge || !has_wide_range(dtype));
+}
+
+// What is appended is not in place; the first tensor may be.
+bool append_fits_the_placement(const Levels& l, Dtype, std::int32_t) {
+  const int append = l[Factor::append], placement = l[Factor::placement];
+  if (append == level::all_but_first && !has_second(l)) return false;
+  return append == level::no_append || placement == level::out_of_place ||
+         (append == level::all_but_first && placement == level::first_in_place);
+}
+
+bool slots_have_their_tokens(const Levels& l, Dtype, std::int32_t) {
+  const int slots = l[Factor::slots];
+  if (slots == level::in_order) return true;
+  return l[Factor::append] != level::no_append &&
+         (slots < level::skipping || several(l, Factor::tokens));
+}
+
+bool caches_have_their_tensors(const Levels& l, Dtype, std::int32_t) {
+  const int caches = l[Factor::caches];
+  if (caches != level::one_cache) return caches == 0 || l[Factor::append] != level::no_append;
+  return l[Factor::append] == level::all_appended && has_second(l) &&
+         l[Factor::types] == level::alike;
+}
+
 // Many short rows take long and show little that fewer do not: at most 2^18 tokens in all rows.
 bool tokens_are_few(const Levels& l, Dtype, std::int32_t) {
   constexpr std::int64_t most_tokens = 1 << 18;
@@ -217,6 +251,11 @@ const std::vector<Requirement>& requirements() {
       {{tokens, batch}, tokens_are_few},
       {{axes, planes}, planes_have_their_axes},
       {{planes, tokens}, planes_have_their_tokens},
+      {{operation, norm, append}, forward_if_fused},
+      {{norm, data}, norm_fits_the_data},
+      {{append, placement, tensors}, append_fits_the_placement},
+      {{slots, append, tokens}, slots_have_their_tokens},
+      {{caches, append, tensors, types}, caches_have_their_tensors},
   };
   return all;
 }

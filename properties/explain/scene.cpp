@@ -33,8 +33,7 @@ struct Element {
     const TensorPlaces& places = p.tensor[at.tensor];
     const Buffer& buffer = p.buffers[static_cast<std::size_t>(places.out)];
     const std::int64_t bytes = buffer.element_bytes();
-    const std::int64_t from =
-        bytes * (places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h) + element);
+    const std::int64_t from = bytes * (out_row(p, outputs.placement, at) + element);
     now = outputs[static_cast<std::size_t>(places.out)].data() + from;
     const std::byte* before = given(p, outputs.placement, places.out).data() + from;
     unwritten = places.in != places.out &&
@@ -48,14 +47,16 @@ struct Element {
 };
 
 template <class Visit>
-void for_each_copied(const rope_problem& p, Visit&& visit) {
+void for_each_copied(const Problem& problem, Visit&& visit) {
+  const rope_problem& p = problem.asked;
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    if (marks(&problem.norm, i)) continue;
     const rope_tensor& s = p.tensor[i];
     const std::int64_t begin = s.rotate != 0 ? s.rotary_offset : s.head_dim;
     const std::int64_t end = s.rotate != 0 ? begin + p.rotary_dim : s.head_dim;
     for (std::int64_t b = 0; b < p.batch; ++b)
       for (std::int64_t t = 0; t < p.tokens; ++t)
-        for (std::int64_t h = 0; h < s.heads; ++h)
+        for (std::int64_t h = 0; h < s.heads && has_output(problem, i, b, t); ++h)
           for (std::int64_t e = 0; e < s.head_dim; ++e)
             if (e < begin || e >= end) visit(HeadPlace{i, b, t, h}, e);
   }
@@ -70,7 +71,7 @@ const std::byte* input_of(const Problem& p, int placement, const HeadPlace& at, 
 
 void add_copies(Scene& scene, const Outputs& outputs) {
   const Problem& p = scene.problem;
-  for_each_copied(p.asked, [&](const HeadPlace& at, std::int64_t e) {
+  for_each_copied(p, [&](const HeadPlace& at, std::int64_t e) {
     const Element element(p, outputs, at, e);
     const std::byte* in = input_of(p, outputs.placement, at, e);
     const Dtype dtype = tensor_dtype(p.source, at.tensor);
@@ -89,8 +90,8 @@ void add_pairs(Scene& scene, Subject& subject, const Outputs& outputs) {
   const auto strict = [&c](std::uint32_t tensor) -> double {
     return data_type(tensor_dtype(c, tensor)).computed_in == Dtype::f64 ? 8 : 1;
   };
-  for_each_rotated_head(problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
-                                           std::int64_t h) {
+  for_each_rotated_head(problem, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                                     std::int64_t h) {
     const HeadPlace at{tensor, b, t, h};
     const auto rotations = rotations_of(problem, subject.oracle, outputs.placement, tensor, b, {t});
     for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
@@ -124,7 +125,7 @@ void add_pairs(Scene& scene, Subject& subject, const Outputs& outputs) {
 // Gives elements outside the windows numbers, which may be read and have to be copied.
 void tame_copies(Problem& p) {
   for (const int placement : {0, 1})
-    for_each_copied(p.asked, [&](const HeadPlace& at, std::int64_t e) {
+    for_each_copied(p, [&](const HeadPlace& at, std::int64_t e) {
       const auto in = static_cast<std::size_t>(p.tensor[at.tensor].in);
       auto& other = p.other_inputs[in];
       auto& bytes = placement == 1 && !other.empty() ? other : p.buffers[in].content;
@@ -201,7 +202,7 @@ std::string first_wrong(const Scene& scene) {
                        [](const Copied& e) { return e.wrong; });
   if (all.empty()) return {};
   const auto index = [&](const Copied& w) {
-    return out_index(p.asked, w.at.tensor, w.at.b, w.at.t, w.at.h) + w.element;
+    return out_row(p, w.placement, w.at) - p.tensor[w.at.tensor].out_at + w.element;
   };
   const Copied& w = *std::ranges::min_element(all, [&](const Copied& a, const Copied& b) {
     return std::tuple(a.placement, a.at.tensor, index(a)) <
@@ -212,10 +213,10 @@ std::string first_wrong(const Scene& scene) {
   const std::vector<std::int64_t> shown(
       positions.begin(), std::next(positions.begin(), std::min(few, std::ssize(positions))));
   return fmt::format(
-      "first wrong: {}.out element {}, got {:.9g}, expected {:.9g}; call {} of 2, "
+      "first wrong: {}.{} element {}, got {:.9g}, expected {:.9g}; call {} of 2, "
       "position{} {}{}",
-      tensor_words[w.at.tensor], index(w), w.got, w.expected, w.placement + 1,
-      positions.size() == 1 ? "" : "s", fmt::join(shown, ", "),
+      tensor_words[w.at.tensor], marks(&p.append, w.at.tensor) ? "cache" : "out", index(w), w.got,
+      w.expected, w.placement + 1, positions.size() == 1 ? "" : "s", fmt::join(shown, ", "),
       std::ssize(positions) > few ? ", ..." : "");
 }
 
@@ -234,8 +235,7 @@ Subject put_right(const Subject& subject) {
     add_pairs(scene, as_it_is, outputs);
     add_copies(scene, outputs);
     const auto row_of = [&](const HeadPlace& at) {
-      return problem.tensor[at.tensor].out_at +
-             out_index(problem.asked, at.tensor, at.b, at.t, at.h);
+      return out_row(problem, outputs.placement, at);
     };
     const auto bytes_of = [&](const HeadPlace& at) -> auto& {
       return outputs[static_cast<std::size_t>(problem.tensor[at.tensor].out)];

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/cases/axes.h"
+#include "harness/cases/fused.h"
 #include "harness/cases/layouts.h"
 #include "properties/array/factor_table.h"
 #include "properties/array/level_draw.h"
@@ -96,6 +97,11 @@ constexpr Step plain_steps[] = {
     [](Case& c) { c.rope_theta = 10000; },
     [](Case& c) { c.axis_positions = AxisPositions::equal; },
     [](Case& c) { c = with_fewer_axes(c); },
+    [](Case& c) { c.weight_dtype.reset(), c.weight_plus_one = false; },
+    [](Case& c) {
+      for (TensorCase& t : c.tensors) t.weight = false;
+    },
+    [](Case& c) { c.slot_rule = SlotRule::in_order; },
     [](Case& c) {
       std::ranges::fill(c.axis_of_pair, c.axis_of_pair.empty() ? 0 : c.axis_of_pair[0]);
     },
@@ -105,6 +111,10 @@ constexpr Step plain_steps[] = {
 // stays out.
 constexpr Step memory_steps[] = {
     [](Case& c) { c.one_buffer = false; },
+    [](Case& c) {
+      c.one_cache = false;
+      for (TensorCase& t : c.tensors) t.cache = {}, t.cache_at = 0;
+    },
     [](Case& c) { c.fused = false; },
     [](Case& c) {
       for (TensorCase& t : c.tensors) t.in_place = false, t.out = {};
@@ -251,6 +261,7 @@ Case part_of(const Case& c, std::int64_t row, std::int64_t rows, std::int64_t to
   drop_values(out);
   out.batch = rows;
   out.tokens = tokens;
+  if (!c.slots.empty()) out.slots = slots_of_part(c, {row, row + rows}, {token, token + tokens});
   const bool by_token =
       c.axis_positions == AxisPositions::after_text || c.axis_positions == AxisPositions::picture;
   if (c.position_rule == PositionRule::consecutive && c.position_token_stride != 0 && !by_token) {

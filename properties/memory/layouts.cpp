@@ -84,6 +84,7 @@ Finding check_placement(Subject& subject, const Case& c) {
   Case other = c;
   other.fused = other.one_buffer = false;
   for (TensorCase& t : other.tensors) {
+    if (t.append) continue;
     t.in_place = true;
     t.out = t.in;
     t.out_at = t.in_at;

@@ -47,7 +47,7 @@ constexpr std::uint32_t few_rounds = 20;  // of a row of the array, of which the
 
 // The problem of the second state of two problems: all changes, or those that the kernel accepts.
 Problem of_second_state(Subject& subject, Problem problem) {
-  constexpr void (*changes[])(Case&) = {[](Case& c) { c.operation = reversed(c.operation); },
+  constexpr void (*changes[])(Case&) = {turn_back,
                                         [](Case& c) { c.attention_scale = scale_of(c) / 2; },
                                         [](Case& c) {
                                           c.inv_freq = frequencies_of(c);

@@ -110,7 +110,7 @@ std::vector<double> errors_of_tokens(const Problem& p, Oracle& oracle, const Exe
       if (!(error <= errors[token])) errors[token] = error;  // a NaN stays
     }
   };
-  for_each_rotated_head(p.asked,
+  for_each_rotated_head(p,
                         [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
                           for (const Outputs& outputs : execution.outputs)
                             add(outputs, {tensor, b, t, h});

@@ -88,9 +88,7 @@ class CellRun {
     std::set<std::string> told;  // what it knew to be told
   };
 
-  bool applies(const Property& property) const {
-    return property.applies == nullptr || property.applies(cell_.offer);
-  }
+  bool applies(const Property& property) const { return is_applicable(property, cell_.offer); }
   bool draws(const Property& property) const {
     return (property.shape != nullptr || property.add_calls != nullptr) && applies(property);
   }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "harness/cases/data.h"
+#include "harness/cases/fused.h"
 #include "properties/array/case_shape.h"
 
 namespace ropewalk::properties {
@@ -21,6 +22,7 @@ bool is_for_the_array(Factor f, int level, Dtype dtype) {
     return (level == level::large || level == level::small) && !has_wide_range(dtype);
   if (f == Factor::tables) return level == level::own_sin || level == level::other_angles;
   if (f == Factor::in_layout) return level == level::broadcast;
+  if (f == Factor::slots) return level == level::skipping || level == level::padded;
   if (f == Factor::data) return level == level::extreme || level == level::zero_heads;
   return level > 0 && (f == Factor::types || f == Factor::table_type || f == Factor::before ||
                        f == Factor::callers);
@@ -191,6 +193,7 @@ std::optional<Case> CaseDraws::next(const Wanted& wanted) {
   const auto shape = [&](Case& c) {
     c.property = property_->name;
     c.shift = shift_of(wanted.seed);
+    if (property_->without_norm) drop_norm(c);
     if (property_->shape != nullptr) property_->shape(c, offer_);
     round_sizes(c, offer_.form);
   };

@@ -314,9 +314,11 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
                          CaseDraws* draws) {
   Runner runner(subject, property, offer);
   if (shared != nullptr) runner.run = *shared;
-  if (property.applies != nullptr && !property.applies(offer)) {
+  if (!is_applicable(property, offer)) {
+    const bool needs = property.applies != nullptr && !property.applies(offer);
     runner.run.worst.kind = Finding::Kind::unsupported;
-    runner.run.worst.reason = "needs " + std::string(property.needs);
+    runner.run.worst.reason =
+        needs ? "needs " + std::string(property.needs) : "needs a call without a norm";
     return runner.run;
   }
   for (const Case& c : regressions_of(property, offer)) {

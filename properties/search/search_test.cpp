@@ -128,7 +128,7 @@ TEST_F(DrawnCases, AreValidForEachProperty) {
     CaseDraws draws(answers, offer);
     for (const Property* property : all_properties()) {
       if (property->shape == nullptr && property->add_calls == nullptr) continue;
-      if (property->applies != nullptr && !property->applies(offer)) continue;
+      if (!is_applicable(*property, offer)) continue;
       draws.begin(*property);
       for (std::uint64_t i = 0; i < 300; ++i) {
         const auto c = draws.next(any_levels(i));

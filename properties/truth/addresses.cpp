@@ -156,9 +156,11 @@ Case near(Case c) {
   return c;
 }
 
-// What the kernel is asked: the case's own problem, with rows of tensors moved apart.
-rope_problem far(const Case& c) {
-  rope_problem p = make_question(c).asked;
+// What the kernel is asked: the case's own problem, with rows of tensors and pages moved apart.
+Problem far(const Case& c, const Problem& near) {
+  Problem out = near;
+  rope_problem& p = out.asked;
+  p = make_question(c).asked;
   const std::int64_t axis = (c.shift % axes + axes) % axes;
   const std::int64_t apart = c.shift < axes ? rows_apart : entries_apart;
   for (rope_tensor& t : p.tensor) {
@@ -166,13 +168,15 @@ rope_problem far(const Case& c) {
     if (axis == 1) t.in_token_stride = t.out_token_stride = apart;
     if (axis == 2) t.in_head_stride = t.out_head_stride = apart;
   }
-  return p;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    if (marks(&out.append, i)) out.append.page_stride[i] = entries_apart;
+  return out;
 }
 
 Finding check_far_strides(Subject& subject, const Case& c) {
   if (c.axes > 1) throw BadCase("far_strides: needs axes=1");
   const Problem problem = make_problem(near(c), subject.oracle);
-  const rope_problem asked = far(c);
+  const Problem asked = far(c, problem);
   Execution e;
   const Call first{protocol::step_supports | protocol::step_prepare | protocol::step_apply, 0,
                    false};
@@ -190,7 +194,7 @@ bool has_far_rows(const Offer& offer) {
   return offer.padded && (offer.batch || offer.tokens || offer.many_heads);
 }
 bool applies_far_strides(const Offer& offer) {
-  return has_far_rows(offer) || has_far_positions(offer) || offer.padded_table;
+  return has_far_rows(offer) || has_far_positions(offer) || offer.padded_table || offer.append;
 }
 
 Case base_case(const Offer& offer, std::int64_t axis) {
@@ -274,8 +278,18 @@ void add_positions(std::vector<Case>& cases, const Offer& offer) {
   cases.push_back(turned(with(c, offer, {.i64 = true}), offer));
 }
 
+// Pages more than 2^31 elements apart.
+void add_pages(std::vector<Case>& cases, const Offer& offer) {
+  if (!offer.append) return;
+  Case c = with(base_case(offer, 3), offer, {.tokens = 5, .heads = 2, .second = true});
+  give_append(c);
+  c.page_size = 2;
+  cases.push_back(c);
+}
+
 std::vector<Case> fixed_cases_far_strides(const Offer& offer, Profile) {
   std::vector<Case> cases;
+  add_pages(cases, offer);
   add_tensor_rows(cases, offer);
   add_table_rows(cases, offer);
   add_late_rows(cases, offer);

@@ -92,7 +92,7 @@ Case plain(Case c) {
 std::vector<Case> later_calls(const Case& c) {
   std::vector<Case> later{plain(c), c};
   if (data_type(c.dtype).bytes == 2) later.insert(later.begin(), later[0])->dtype = Dtype::f32;
-  later.back().operation = reversed(c.operation);
+  turn_back(later.back());
   return later;
 }
 
@@ -119,7 +119,7 @@ std::vector<Case> first_call_cases(const Offer& offer) {
 void make_first_of_process(Case& c, const Offer& offer) {
   c.shift = first_of_process + 1 - (std::int64_t{1} << std::size(forms));
   const std::uint64_t bits = hash(c.seed, 0xf125);
-  if (offer.transpose && bits % 2 == 0) c.operation = Operation::transpose;
+  if (offer.transpose && bits % 2 == 0) turn_back(c);
   if (!offer.in_place || c.fused || c.one_buffer || bits / 2 % 2 == 0) return;
   for (TensorCase& t : c.tensors) {
     t.in_place = true;

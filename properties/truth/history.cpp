@@ -88,7 +88,7 @@ constexpr Difference differences[] = {
        for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
          c.axis_of_pair.push_back(static_cast<std::uint8_t>(i % 3));
      }},
-    {"operation", &Offer::transpose, [](Case& c) { c.operation = reversed(c.operation); }},
+    {"operation", &Offer::transpose, turn_back},
     {"scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},
     {"position type", &Offer::i64_positions,
      [](Case& c) { c.position_dtype = c.position_dtype == Dtype::i64 ? Dtype::i32 : Dtype::i64; }},

@@ -42,7 +42,7 @@ void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offe
   cases.push_back(sequence(widened(c, offer), 20, plain));
   if (offer.transpose) {
     Case back = c;
-    back.operation = reversed(back.operation);
+    turn_back(back);
     cases.push_back(sequence(back, 24, plain));
   }
   cases.push_back(at_positions(c, {3, 4, 5, 6, 7, 8, 9001, 9002, 4, 40000, 40001, 3, 4, 5, 6, 7}));
@@ -252,7 +252,7 @@ void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   const std::vector<std::int64_t> in_turn{0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1};
   if (offer.transpose)
     cases.push_back(of_states(c, in_turn, [](Case& call, std::int64_t state) {
-      if (state == 1) call.operation = reversed(call.operation);
+      if (state == 1) turn_back(call);
     }));
   if (offer.padded && offer.tokens)
     cases.push_back(of_states(c, in_turn, [&](Case& call, std::int64_t state) {
@@ -318,7 +318,7 @@ Case of_other_state(Case c, const Offer& offer, std::uint64_t bits) {
   c.state = 1;
   Case plain = c;
   lay_plainly(plain);
-  if (offer.transpose && bits % 3 == 0) c.operation = reversed(c.operation);
+  if (offer.transpose && bits % 3 == 0) turn_back(c);
   if (offer.tokens && bits % 3 == 1 && plain == c && c.position_rule != PositionRule::list)
     c.tokens += 1 + static_cast<std::int64_t>(bits >> 8 & 7);
   return c;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "harness/cases/fused.h"
 #include "properties/two_runs.h"
 
 namespace ropewalk::properties {
@@ -25,7 +26,7 @@ constexpr struct {
      }},
     {"for the contents",
      [](Case& c, const Case& from) {
-       c = listed_positions(c);  // the seed has a part in those of axes
+       c = listed_slots(listed_positions(c));  // the seed has a part in these
        c.seed = from.seed;
        c.data = from.data;
        for (std::size_t i = 0; i < c.tensors.size(); ++i)

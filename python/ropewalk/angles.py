@@ -227,15 +227,11 @@ def at_edge(found):
 def numpy_of(array):
     """An array of any library as NumPy's, in f64 or complex."""
     if hasattr(array, "detach"):  # torch; NumPy has no bf16
-        array = array.detach().cpu()
-        array = (array.to(dtype=_wide(array))).numpy()
+        torch = sys.modules["torch"]
+        wide = torch.complex128 if array.is_complex() else torch.float64
+        array = array.detach().cpu().to(dtype=wide).numpy()
     array = np.asarray(array)
     return array.astype("c16" if np.iscomplexobj(array) else "f8")
-
-
-def _wide(tensor):
-    torch = sys.modules["torch"]
-    return torch.complex128 if tensor.is_complex() else torch.float64
 
 
 def rotations(returned, batch, tokens, pairs):

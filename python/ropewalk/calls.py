@@ -4,6 +4,7 @@ call: the rows of the tokens are gathered, the function runs, its result is copi
 Arrays are NumPy's over the caller's memory, on a device too, where nobody reads them on the host.
 """
 
+import ctypes as C
 import itertools
 from functools import partial
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from . import contract as c
-from .views import over, results_of
+from .views import NUMPY, over, results_of
 
 
 class State:
@@ -20,11 +21,16 @@ class State:
     def __init__(self, kernel, library, problem):
         p = self.problem = c.Problem.from_buffer_copy(problem)
         p.kept_map = p.axis_of_pair
-        self.kernel, self.library = kernel, library
+        self.kernel, self.library, self.norm, self.caches = kernel, library, p.norm, {}
         self.dtype, self.table_dtype = c.DTYPES[p.tensor[0].in_dtype], c.DTYPES[p.table_dtype]
         self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"
         self.transpose = p.operation == c.TRANSPOSE
         self.scale = p.attention_scale or 1.0
+        for i in kernel.appends:
+            a, t = p.append, p.tensor[i]
+            strides = a.page_stride[i], a.slot_stride[i], a.head_stride[i], 1
+            self.caches[i] = self.dtype, (a.pages, a.page_size, t.heads, t.head_dim), strides
+            self.slots = c.DTYPES[a.slot_dtype], (p.batch, p.tokens), (p.tokens, 1)
         self._choose_planes(p, p.axes)
         self.inv_freq = self._constant(over(p.inv_freq_address, "f64", (p.rotary_dim // 2,), (1,)))
         self.user = kernel.prepare(self) if kernel.prepare else None
@@ -65,7 +71,24 @@ def bind(state, operands):
         call = _raw(state, tensors, positions)
         call.stream = operands.stream
         return [], [partial(kernel.function, call)]
-    return _steps(state, tensors, positions)
+    by_token = {} if positions is None else {"positions": positions}
+    return _steps(state, tensors, by_token, _norm_and_append(state, operands, by_token))
+
+
+def _norm_and_append(state, operands, by_token):
+    """What the function gets of the two extensions, by the names of its parameters."""
+    norm, library, given = state.norm, state.library, operands.norm
+    values = {"eps": norm.epsilon} if norm else {}
+    for i in state.kernel.normalizes:
+        dtype, shape = c.DTYPES[norm.weight_dtype], (state.problem.tensor[i].head_dim,)
+        one = 0 if norm.weight_plus_one else 0x3F80 if dtype == "bf16" else 1
+        weight = (over(given.weight[i], dtype, shape, (1,)) if given and given.weight[i]
+                  else library.constant(np.full(shape, one, NUMPY[dtype])))  # fmt: skip
+        values["qk"[i] + "_weight"] = library.wrap(weight, dtype)
+    for i, cache in state.caches.items():
+        by_token["slots"] = over(operands.append.slot, *state.slots)
+        values["qkv"[i] + "_cache"] = library.wrap(over(operands.append.cache[i], *cache), state.dtype)
+    return values
 
 
 def _tensor(state, s, at):
@@ -76,13 +99,13 @@ def _tensor(state, s, at):
     in_strides = s.in_batch_stride, s.in_token_stride, s.in_head_stride, 1
     out_strides = s.out_batch_stride, s.out_token_stride, s.out_head_stride, 1
     t.x = over(at.input, state.dtype, shape, in_strides)
-    t.y = over(at.output, state.dtype, shape, out_strides)
+    t.y = over(at.output, state.dtype, shape, out_strides) if at.output else t.x  # to a cache
     first = s.rotary_offset if t.rotate else 0
     end = first + p.rotary_dim if t.rotate else 0
     t.window_in, t.window_out = t.x[..., first:end], t.y[..., first:end]
     # What is not rotated is copied as integers, which keep the payload of a NaN.
     bits = f"i{t.x.itemsize}"
-    outside = [] if t.in_place else [(..., slice(first)), (..., slice(end, None))]
+    outside = [] if t.in_place or t.y is t.x else [(..., slice(first)), (..., slice(end, None))]
     t.pass_in = [t.x.view(bits)[part] for part in outside if t.x[part].size]
     t.pass_out = [t.y.view(bits)[part] for part in outside if t.x[part].size]
     t.addresses, t.cos, t.sin = (None, None), None, None
@@ -104,19 +127,19 @@ def _raw(state, tensors, positions):
     return SimpleNamespace(tensors=tensors, positions=positions, state=state)
 
 
-def _steps(state, tensors, positions):
+def _steps(state, tensors, by_token, always):
     """What gathers rows; then what copies the dims that are not rotated, and runs the function."""
     kernel, p, library = state.kernel, state.problem, state.library
     wrap, steps = library.wrap, []
     runs = [library.copier(b, a) for t in tensors for a, b in zip(t.pass_in, t.pass_out)]
-    always = {"pairing": state.pairing, "inverse": state.transpose, "scale": state.scale}
+    always.update(pairing=state.pairing, inverse=state.transpose, scale=state.scale)
     always.update(inv_freq=state.inv_freq, rotary_dim=p.rotary_dim, head_dim=p.tensor[0].head_dim)
     always.update(q_heads=p.tensor[0].heads, k_heads=p.tensor[1].heads)
     always.update(half_split=state.pairing == "half_split", axis_of_pair=state.axis_of_pair)
-    rows, position_ids = {}, None
+    rows, positions = {}, by_token.get("positions")
     if positions is not None and "position_ids" in kernel.parameters:
-        position_ids = library.empty(positions.shape, "i8")
-        steps.append(library.copier(position_ids, positions))
+        by_token["position_ids"] = library.empty(positions.shape, "i8")
+        steps.append(library.copier(by_token["position_ids"], positions))
     for t in tensors:
         if t.rotate and t.addresses not in rows:  # tensors may share a table
             rows[t.addresses] = {} if kernel.own_angles else _rows(state, t, positions, steps)
@@ -124,10 +147,8 @@ def _steps(state, tensors, positions):
     for group, row in _groups(state, tensors, rows):
         for b in range(p.batch) if by_row else (None,):
             values = dict(always)
-            if positions is not None:
-                values["positions"] = wrap(positions if b is None else positions[..., b, :])
-            if position_ids is not None:
-                values["position_ids"] = wrap(position_ids if b is None else position_ids[..., b, :])
+            for name, array in by_token.items():
+                values[name] = wrap(array if b is None else array[..., b, :])
             for name, array in row.items():
                 values[name] = wrap(_table(kernel, array, b), state.table_dtype)
             runs += _run_group(state, group, values, b)
@@ -149,7 +170,7 @@ def _run_group(state, group, values, b):
                 part = [flat[:, at : at + size].reshape(a.shape[1:]) for flat in (x, y)]
                 at += size
                 before.append(library.copier(part[0], a[b]))
-                if written:
+                if written and to is not a:
                     after.append(library.copier(to[b], part[1]))
                 elif written is None:
                     after.append(library.copy_changed(to[b], part[1]))
@@ -157,8 +178,8 @@ def _run_group(state, group, values, b):
             x, y = [_laid_out(a, kernel.layout, b) for a in places[0][:2]]
         values[name] = library.wrap(x, state.dtype)
         outs.append(library.wrap(y, state.dtype))
-        values[f"{name}_out" if len(kernel.takes) == 2 else "out"] = outs[-1]
-    return [*before, _run(state, values, outs), *after]
+        values[f"{name}_out" if len(kernel.takes) > 1 else "out"] = outs[-1]
+    return [*before, _run(state, values, outs[: len(kernel.gives)]), *after]
 
 
 def _as_it_lies(kernel, a, to, b):
@@ -205,16 +226,17 @@ def _groups(state, tensors, rows):
         return [([[q, without_k, v]], own[0]), ([[without_q, k, without_v]], own[1])]
     whole = kernel.whole
     places = [(t.x, t.y, True) if whole else (t.window_in, t.window_out, True) for t in rotated]
+    v = [[(t.x, t.y, True)] for t in tensors[2:3] if "v" in kernel.takes]
     if kernel.takes == ("x",):
         return [([[place]], r) for place, r in zip(places, own)]
     if own[0] is own[1]:
-        return [([[place] for place in places], own[0])]
+        return [([*([place] for place in places), *v], own[0])]
     # Two tensors with two tables: the function runs once with each, and zeros stand in for the
     # other tensor.
     q, k = places
     no_q, no_k = [(library.zeros(a.shape, a.dtype), library.empty(a.shape, a.dtype), True)
                   for a, *_ in places]  # fmt: skip
-    return [([[q], [no_k]], own[0]), ([[no_q], [k]], own[1])]
+    return [([[q], [no_k], *v], own[0]), ([[no_q], [k], *v], own[1])]
 
 
 def _rows(state, t, positions, steps):
@@ -319,11 +341,17 @@ def warm_up(state):
         shape = p.batch, p.tokens, s.heads, s.head_dim
         strides = s.in_batch_stride, s.in_token_stride, s.in_head_stride, 1
         at.input = at.output = room(state.dtype, shape, strides)
-        if not s.in_place:
+        if i in state.kernel.appends:
+            at.output = None
+        elif not s.in_place:
             strides = s.out_batch_stride, s.out_token_stride, s.out_head_stride, 1
             at.output = room(state.dtype, shape, strides)
         if s.rotate and not state.kernel.own_angles:
             at.cos = at.sin = room(state.table_dtype, *state.table)
+    append = c.AppendOperands(kind=c.EXT_APPEND)
+    for i in state.kernel.appends:
+        o.next, append.slot = C.addressof(append), room(*state.slots)
+        append.cache[i] = room(*state.caches[i])
     if not any(one is None for one in rooms):
         gather, runs = bind(state, o)
         for step in (*state.library.before, *gather, *runs):

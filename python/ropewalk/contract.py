@@ -14,9 +14,9 @@ ROW_BY_TOKEN = 1
 ANGLE_CONTRACTS = ("table", "exact", "f32")
 IN_PLACE, OUT_OF_PLACE, THREAD_SAFE, BITWISE_INVARIANT = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 MIXES_PAIRS, FLUSHES_SUBNORMALS = 1 << 4, 1 << 5
-INTERPRETED, OWN_THREADS = 1 << 8, 1 << 9
+INTERPRETED, OWN_THREADS, ROUNDS_NORM, ROUNDS_WEIGHTED = (1 << bit for bit in range(8, 12))
 HOST, CUDA = 0, 1
-EXT_AXES = 1
+EXT_AXES, EXT_NORM, EXT_APPEND = 1, 2, 3
 
 
 def _fields(*groups):
@@ -31,9 +31,31 @@ class Tensor(C.Structure):
                        (c_int64 * 4, "reserved"))
 
 
-class Axes(C.Structure):
-    _fields_ = _fields((c_uint32, "kind struct_size"), (c_void_p, "next"), (c_int32, "axes reserved"),
-                       (c_int64, "position_axis_stride table_axis_stride"), (c_void_p, "map_address"))
+def _extension(name, *groups):
+    head = (c_uint32, "kind struct_size"), (c_void_p, "next")
+    return type(name, (C.Structure,), {"_fields_": _fields(*head, *groups)})
+
+
+Axes = _extension("Axes", (c_int32, "axes reserved"),
+                  (c_int64, "position_axis_stride table_axis_stride"), (c_void_p, "map_address"))
+Norm = _extension("Norm", (c_double, "epsilon"), (c_uint32, "tensors"),
+                  (c_int32, "weight_dtype weight_plus_one reserved"))
+NormOperands = _extension("NormOperands", (c_void_p * 4, "weight"))
+Append = _extension("Append", (c_uint32, "tensors"), (c_int32, "slot_dtype"),
+                    (c_int64, "pages page_size"), (c_int64 * 4, "page_stride slot_stride head_stride"))
+AppendOperands = _extension("AppendOperands", (c_void_p, "slot"), (c_void_p * 4, "cache"))
+
+
+def _in_chain(kind, struct):
+    """A copy of its extension of this kind; or None."""
+
+    def found(self):
+        at = self.next
+        while at and (node := struct.from_address(at)).kind != kind:
+            at = node.next
+        return struct.from_buffer_copy(node) if at else None
+
+    return property(found)
 
 
 class Problem(C.Structure):
@@ -55,16 +77,14 @@ class Problem(C.Structure):
         return np.array((c_double * (self.rotary_dim // 2)).from_address(self.inv_freq_address))
 
     @property
-    def axes(self):
-        """A copy of its rope_axes, the only extension that a kernel is handed here; or None."""
-        return Axes.from_buffer_copy(Axes.from_address(self.next)) if self.next else None
-
-    @property
     def axis_of_pair(self):
         """A copy of the map of the pairs to axes, int64; zeros without axes."""
-        if not self.next:
+        if not (axes := self.axes):
             return getattr(self, "kept_map", np.zeros(self.rotary_dim // 2, "i8"))
-        return np.array((C.c_uint8 * (self.rotary_dim // 2)).from_address(self.axes.map_address), "i8")
+        return np.array((C.c_uint8 * (self.rotary_dim // 2)).from_address(axes.map_address), "i8")
+
+    axes, norm = _in_chain(EXT_AXES, Axes), _in_chain(EXT_NORM, Norm)
+    append = _in_chain(EXT_APPEND, Append)
 
 
 class Place(C.Structure):
@@ -74,6 +94,11 @@ class Place(C.Structure):
 class Operands(C.Structure):
     _fields_ = _fields((c_uint32, "struct_size reserved"), (c_void_p, "positions"),
                        (Place * 4, "tensor"), (c_void_p, "workspace stream next"))
+    norm = _in_chain(EXT_NORM, NormOperands)
+    append = _in_chain(EXT_APPEND, AppendOperands)
+
+    def key(self):  # all that is given, but not where extensions lie
+        return bytes(self)[:-8], *(bytes(one)[16:] for one in (self.norm, self.append) if one)
 
 
 SUPPORTS = PREPARE = C.CFUNCTYPE(c_int32, c_void_p, c_void_p)
@@ -99,5 +124,5 @@ class KernelList(C.Structure):
                        (C.POINTER(C.POINTER(KernelEntry)), "kernels"))
 
 
-structs = Tensor, Axes, Problem, Operands, KernelEntry
-assert [C.sizeof(s) for s in structs] == [120, 48, 616, 168, 112]
+structs = Tensor, Axes, Norm, NormOperands, Append, AppendOperands, Problem, Operands, KernelEntry
+assert [C.sizeof(s) for s in structs] == [120, 48, 40, 48, 136, 56, 616, 168, 112]

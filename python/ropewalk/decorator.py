@@ -18,7 +18,7 @@ CHOICES = {
     "returns": (None, "new", "out", "in_place"),
 }
 SWITCHES = ("raw whole heads_axis compiles interpreter own_threads thread_safe bitwise_invariant "
-            "mixes_pairs flushes_subnormals").split()
+            "mixes_pairs flushes_subnormals weight_plus_one rounds_norm rounds_weighted").split()
 
 offered = []  # every kernel of this process, in order
 
@@ -34,7 +34,7 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
            theta=None, raw=False, compiles=False, interpreter=False, own_threads=False,
            thread_safe=True, bitwise_invariant=False, mixes_pairs=False, flushes_subnormals=False,
            error_bound=0.0, supports=None, prepare=None, summary=None, source=None, axes=None,
-           axis_of_pair=None):
+           axis_of_pair=None, weight_plus_one=False, rounds_norm=False, rounds_weighted=False):
     # fmt: on
     """Offers a function as a kernel and returns it unchanged.
 
@@ -50,6 +50,10 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
     position_ids          the positions as int64
     axis_of_pair          with axes: the axis that each pair turns by, int64 [rotary_dim / 2]
     out, q_out, k_out     where the result goes
+    q_weight, k_weight, eps   of the RMS norm of whole heads of q, or k, before the rotation;
+                          [head_dim], and ones where a case has no weight
+    slots, k_cache, v, v_cache   k and v go to the slots [batch, tokens] (-1: none) of caches
+                          [pages, page_size, heads, head_dim], and q alone is returned
     pairing, inverse, scale   "half_split" or "interleaved"; whether to turn back; the factor
     half_split, head_dim, rotary_dim, q_heads, k_heads   a bool, and sizes
 
@@ -59,13 +63,11 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
     layout      x is [batch, tokens, heads, rotary_dim] for BTHD; TBHD: Megatron's SBHD; 1THD, THD
                 and TD, [tokens, heads * head_dim] and contiguous: one call a batch row
     names       parameters of other names: names={"xq": "q", "freqs_cis": "table"}
-    whole       x is whole heads, of which the function rotates the window itself; so for TD, qkv
+    whole       x is whole heads, of which the function rotates the window; so for TD, qkv, q_weight, slots
     tables_dtype   "data": tables have the type of the data, and are judged as such
-    heads_axis  False: cos and sin are [batch, tokens, n], as transformers hands them; for 1THD
-                [tokens, n]
-    head_dims, rotary_dim, rotary_offset   the only sizes that the function takes; head_dims and
-                rotary_offset may be tuples, with a number for each tensor; rotary_dim="head_dim":
-                it rotates whole heads
+    heads_axis  False: cos and sin are [batch, tokens, n], as in transformers; for 1THD [tokens, n]
+    head_dims, rotary_dim, rotary_offset   the only sizes that the function takes, or a tuple with one
+                for each tensor; rotary_dim="head_dim": it rotates whole heads
     max_position, theta   the largest position, and the only base of inv_freq, that it takes
     axes        3, or (2, 3): how many axes of positions it takes. positions, cos and sin begin with
                 them, [axes, batch, tokens, ..]. A case without axes gives it the fewest, all alike
@@ -75,6 +77,8 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
                 the function names it), "autograd" by the gradient, "none": forward only
     returns     "new": an array, which is copied into place; "out": writes there; "in_place"
     in_place    whether x and out may be one memory; by default unless returns="out"
+    weight_plus_one   heads are multiplied by 1 + weight. rounds_norm, rounds_weighted: x / rms(x),
+                or what is weighted, is rounded to the type of the data
     raw         the function gets one argument, the call as it lies in memory (calls.py)
     compiles    prepare runs the function once for each shape
     supports    called with the problem (contract.py); returns None or why it is refused
@@ -111,7 +115,9 @@ class Kernel:
         self.is_flat = self.layout == "TD" or "qkv" in self.parameters
         if "qkv" in self.parameters:
             self.takes, self.returns = ("qkv",), self.returns or "in_place"
-        self.whole = self.whole or self.is_flat
+        self._choose_norm_and_append()
+        self.is_fused = bool(self.normalizes or self.appends)
+        self.whole = self.whole or self.is_flat or self.is_fused
         self._choose_returns()
         self._choose_inverse()
 
@@ -184,7 +190,8 @@ class Kernel:
 
     def _read_parameters(self):
         known = "x q k qkv out q_out k_out positions position_ids pairing half_split inverse "
-        known = (known + "scale head_dim rotary_dim q_heads k_heads").split()
+        known += "scale head_dim rotary_dim q_heads k_heads q_weight k_weight eps slots "
+        known = (known + "k_cache v v_cache").split()
         rows = ["cos", "sin"] if self.tables in ("half", "full", "twice") else ["table"]
         known += ["inv_freq"] if self.own_angles else rows
         known += ["axis_of_pair"] if self.axes else []
@@ -215,11 +222,27 @@ class Kernel:
                  "axes needs axis_of_pair: a parameter, or the word with the function's own map")
         return tuple(given), tuple(keywords)
 
+    def _choose_norm_and_append(self):
+        """The tensors that each marks, by number; `gives` has those that the function returns."""
+        names, keys = {*self.parameters}, {"slots", "k_cache"}
+        self.normalizes = [i for i, n in enumerate("qk") if f"{n}_weight" in names]
+        self.appends = [i for i, n in enumerate("qkv") if f"{n}_cache" in names]
+        norm = self.weight_plus_one or self.rounds_norm or self.rounds_weighted
+        norm = norm or names & {"eps", "q_weight", "k_weight"}
+        _require(not norm or (self.normalizes and self.takes != ("x",)),
+                 "a norm needs q and k, or qkv, and q_weight, k_weight or both")
+        cached = names & (keys | {"v", "v_cache"})
+        fits = self.takes == ("q", "k") and cached in (keys, keys | {"v", "v_cache"})
+        _require(not cached or (fits and self.arrays != "jax"),
+                 'an append needs q, k, slots and k_cache, and v with v_cache; not arrays="jax"')
+        self.gives = ("q",) if cached else self.takes
+        self.takes += ("v",) if "v" in cached else ()
+
     def _choose_returns(self):
         if not self.raw:
             named = {"out", "q_out", "k_out"} & set(self.parameters)
             self.returns = self.returns or ("out" if named else "new")
-            outs = {"q_out", "k_out"} if self.takes == ("q", "k") else {"out"}
+            outs = {f"{n}_out" for n in self.gives} if self.takes[0] == "q" else {"out"}
             needed = outs if self.returns == "out" else set()
             _require(named == needed,
                      f'returns="{self.returns}" needs {" and ".join(sorted(needed)) or "no out"}')
@@ -232,7 +255,7 @@ class Kernel:
 
     def _choose_inverse(self):
         askable = self.raw or not self.own_angles or "inverse" in self.parameters
-        self.inverse = self.inverse or ("argument" if askable else "none")
+        self.inverse = self.inverse or ("argument" if askable and not self.is_fused else "none")
         _require(self.inverse != "argument" or askable,
                  'inverse="argument" with own angles needs a parameter inverse')
         _require(self.inverse != "autograd" or (self.arrays, self.returns) == ("torch", "new"),

@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 import zipfile
+from collections import namedtuple
 
 import numpy as np
 
@@ -18,17 +19,11 @@ MOST = 1 << 30  # bytes of a file, and of what an .npz unpacks
 KEY = "ropewalk_dump"
 LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3), "sbhd": (1, 0, 2, 3)} | {"thd": None, "td": None}
 PAIRS = (("x", "y"), ("q", "q_out"), ("k", "k_out"))
-# The outputs of two engines, without inputs.
-OTHERS = (("y", "y_other"), ("q_out", "q_other"), ("k_out", "k_other"))
+OTHERS = (("y", "y_other"), ("q_out", "q_other"), ("k_out", "k_other"))  # outputs of two engines
 NAMES = {"positions": "position_ids", "xq": "q", "xk": "k", "query": "q", "key": "k"}
+Bits = namedtuple("Bits", "array")  # bf16 as its bits, of u2
+Dump = namedtuple("Dump", "tensors dtypes metadata")  # {name: array}, {name: word}, {word: text}
 KNOWN = "x", "q", "k", "position_ids", "cos", "sin", "inv_freq"
-
-
-class Dump:
-    """`tensors`: {name: array}, `dtypes`: {name: word}, `metadata`: {word: text}."""
-
-    def __init__(self, tensors, dtypes, metadata):
-        self.tensors, self.dtypes, self.metadata = tensors, dtypes, metadata
 
 
 def read(path, raw=False):
@@ -158,13 +153,6 @@ def write(path, tensors, metadata):
     with open(f"{path}.part", "wb") as file:
         file.write(len(text).to_bytes(8, "little") + text + b"".join(parts))
     os.replace(f"{path}.part", path)
-
-
-class Bits:
-    """bf16 as its bits, an array of u2."""
-
-    def __init__(self, array):
-        self.array = array
 
 
 def bytes_of(array):

@@ -37,6 +37,7 @@ failures = {}  # thread -> its last failure
 files = set()  # of plugins and of their functions
 floors = []  # the entry of an empty function on a device, once a file has one there
 environments = {}  # address of a kernel -> what it runs in
+runs_in = environments.get
 numbers = itertools.count(1)
 process = os.getpid()
 forks = []  # of the running call
@@ -115,14 +116,27 @@ def refusal(kernel, p):
     reads = {"positions", "position_ids"} & {*kernel.parameters} or kernel.tables == "cache"
     if reads and p.table_rows_by == c.ROW_BY_TOKEN and not kernel.own_angles:
         return "needs positions, which a table by token may lack"
-    refused = library_of(kernel).refusal(dtype)
+    refused = library_of(kernel).refusal(dtype) or marks_refused(kernel, p)
     return refused or (kernel.supports(p) if kernel.supports else None)
+
+
+def marks_refused(kernel, p):
+    """Why a kernel does not take the norm and the append of a problem, or the lack of them, or None."""
+    for name, asked in (("normalizes", p.norm), ("appends", p.append)):
+        tensors = getattr(kernel, name)
+        if (asked.tensors if asked else 0) != sum(1 << i for i in tensors):
+            return f"{name} {' and '.join('qkv'[i] for i in tensors)} in every call, and nothing else"
+    if p.norm and bool(p.norm.weight_plus_one) != kernel.weight_plus_one:
+        return f"adds {'1' if kernel.weight_plus_one else 'nothing'} to the weights in every call"
+    return library_of(kernel).refusal(c.DTYPES[p.norm.weight_dtype]) if p.norm else None
 
 
 def sizes_refused(kernel, p, rotated):
     """Why a kernel does not take the sizes of a problem, or None."""
-    if len(kernel.takes) == 2 and len(rotated) != 2:
+    if kernel.takes[0] == "q" and len(rotated) != 2:
         return "takes q and k: two rotated tensors"
+    if kernel.is_fused and not (p.tensor[0].rotate and p.tensor[1].rotate):
+        return "takes q and k as the first two tensors"
     if kernel.takes == ("qkv",):
         v, sizes = p.tensor[2], {t.head_dim for t in p.tensor[: p.tensor_count]}
         if p.tensor_count != 3 or len(rotated) != 2 or v.rotate or v.heads != p.tensor[1].heads:
@@ -191,7 +205,7 @@ def entry_of(kernel):
     flags = c.INTERPRETED
     flags |= c.OUT_OF_PLACE if kernel.returns != "in_place" or kernel.is_flat else 0
     for word in ("in_place", "thread_safe", "bitwise_invariant", "mixes_pairs",
-                 "flushes_subnormals", "own_threads"):  # fmt: skip
+                 "flushes_subnormals", "own_threads", "rounds_norm", "rounds_weighted"):  # fmt: skip
         flags |= getattr(c, word.upper()) if getattr(kernel, word) else 0
     return c.KernelEntry(
         struct_size=C.sizeof(c.KernelEntry),
@@ -202,7 +216,8 @@ def entry_of(kernel):
         memory=c.CUDA if kernel.device else c.HOST,
         angle_contract=c.ANGLE_CONTRACTS.index(kernel.angles),
         flags=flags,
-        extensions=1 << c.EXT_AXES if kernel.axes else 0,
+        extensions=bool(kernel.axes) << c.EXT_AXES | bool(kernel.normalizes) << c.EXT_NORM
+        | bool(kernel.appends) << c.EXT_APPEND,
         error_bound=kernel.error_bound,
         supports=c.SUPPORTS(supports),
         prepare=c.PREPARE(prepare),
@@ -215,7 +230,7 @@ def entry_of(kernel):
 def apply(problem, operands, number):
     """A call with new operands. Later calls with the same ones run the kept closure alone."""
     state, o = states[number], c.Operands.from_address(operands)
-    kept = state.bound[bytes(o)][2] if bytes(o) in state.bound else kept_call(state, o)
+    kept = state.bound[o.key()][2] if o.key() in state.bound else kept_call(state, o)
     library.ropewalk_script_bind(state.address, operands, kept)
     return c.OK if kept() is None else c.FAILED
 
@@ -239,16 +254,12 @@ def kept_call(state, o):
             return False
 
     if on_device:  # what a graph works on must live as long as the graph, so all of it stays
-        state.bound[bytes(o)] = gather, o.stream, kept
+        state.bound[o.key()] = gather, o.stream, kept
     return kept
 
 
 def run_on_device(state, gather, runs, stream):
     state.library.run(runs if state.has_rows else (*gather, *runs), stream, state)
-
-
-def runs_in(kernel):
-    return environments.get(kernel)
 
 
 def floor():

@@ -176,20 +176,16 @@ def cast(s):
     after, before = s.own(rotary), s.own(new)
     if np.array_equal(after, before):
         return Finding(compared=after.size)
-    found = after_cast(s, rotary, new)
+    positions = edges(s.original)
+    exact, room = expected(s, new, positions, s.answer)
+    bound = bound_of(exact, room, "bf16")
+    found = at_edge(compared(s.turn(rotary, positions, "bf16"), exact, bound, positions, ""))
     i = worst_of(np.abs(after - before) / np.maximum(before, 1e-300))
     if found.holds:
         return found
     lost = angle_error(after, before, s.original)
     reason = f"inv_freq of pair {i} is {after[i]:.9g}, and was {before[i]:.9g}; at position "
     return replace(found, reason=reason + f"{s.original - 1} cos and sin are off by {lost:.1e}")
-
-
-def after_cast(s, rotary, new):
-    positions = edges(s.original)
-    found = s.turn(rotary, positions, "bf16")
-    exact, room = expected(s, new, positions, s.answer)
-    return at_edge(compared(found, exact, bound_of(exact, room, "bf16"), positions, ""))
 
 
 @law("a rotary that is built again gives the same bits")

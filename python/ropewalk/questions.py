@@ -18,6 +18,7 @@ views.Library.bfloat16 = lambda self: np.dtype("u2")  # its bits, which nobody c
 folder, file = os.environ.get("ROPEWALK_QUESTIONS"), os.environ.get("ROPEWALK_ANSWERS")
 pairing = os.environ.get("ROPEWALK_PAIRING", "half_split")
 NAMES = ("q", "k", "v", "w")
+bits = np.ascontiguousarray  # a tensor of raw memory as NumPy's, whatever library or type it has
 
 
 def few(p):
@@ -41,11 +42,6 @@ def stored(values, dtype):
     if dtype == "bf16":
         return (rounded(values, "bf16").astype("f4").view("u4") >> 16).astype("u2")
     return values.astype({"f64": "f8", "f32": "f4", "f16": "f2"}[dtype])
-
-
-def bits(t):
-    """A tensor of raw memory as NumPy's, whatever library or type it has."""
-    return np.ascontiguousarray(t)
 
 
 def question_of(call):

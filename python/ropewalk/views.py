@@ -247,8 +247,8 @@ LIBRARIES = {library.name: library for library in (Library, Torch, Jax)}
 
 
 def results_of(kernel, returned):
-    """What a function returned, as a list of one array for each tensor that it takes."""
-    if len(kernel.takes) == 1:
+    """What a function returned, as a list of one array for each tensor that it gives."""
+    if len(kernel.gives) == 1:
         return [returned]
     if not isinstance(returned, (tuple, list)):
         raise KernelError(f"returned {type(returned).__name__}, not two arrays")

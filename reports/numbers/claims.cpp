@@ -88,7 +88,7 @@ void without_speed(Claim& claim, Outcome outcome, std::string reason) {
   claim.has_speed = false;
   claim.ns_per_token = claim.launch_spread = claim.round_spread = claim.ceiling_share = 0;
   claim.launch_ratios.clear();
-  claim.interval = claim.of_ceiling = Interval{};
+  claim.interval = claim.of_ceiling = claim.of_unfused = Interval{};
 }
 
 const Claim* with_role(const ClaimGroup& group, Role role) {
@@ -142,6 +142,11 @@ bool is_compared(const Claim& claim) {
   return claim.has_speed && (claim.role == Role::kernel || claim.role == Role::null_twin);
 }
 
+bool is_fused_form(const Claim& claim, const Claim& unfused) {
+  return unfused.role != Role::null_twin &&
+         unfused.kernel == claim.kernel + std::string(unfused_suffix);
+}
+
 void compare(ClaimGroup& group, double twin_error) {
   for (const Claim& claim : group.claims)
     if (claim.role == Role::kernel && was_timed(claim)) ++group.comparisons;
@@ -150,6 +155,10 @@ void compare(ClaimGroup& group, double twin_error) {
   if (const Claim* ceiling = ceiling_of(group))
     for (Claim& claim : group.claims)
       if (claim.has_speed && !is_reference(claim.role)) hold_to_ceiling(claim, *ceiling, error);
+  for (Claim& claim : group.claims)
+    for (const Claim& other : group.claims)
+      if (claim.has_speed && other.has_speed && is_fused_form(claim, other))
+        claim.of_unfused = PairedRounds(claim, other).interval(error);
   const Claim* baseline = with_role(group, Role::baseline);
   if (baseline == nullptr || !baseline->has_speed) return;
   group.baseline = baseline->kernel;
@@ -269,7 +278,7 @@ bool is_open(const ClaimGroup& group) {
   const Claim& fastest = **std::ranges::min_element(
       timed, [](auto* a, auto* b) { return a->ns_per_token < b->ns_per_token; });
   const auto is_pair = [&](const Claim& a, const Claim& b) {
-    return &a == &fastest ||
+    return &a == &fastest || is_fused_form(a, b) ||
            (a.kernel.starts_with(head_prefix) && b.kernel.starts_with(base_prefix) &&
             a.kernel.substr(head_prefix.size()) == b.kernel.substr(base_prefix.size()));
   };
@@ -310,6 +319,12 @@ std::string threads_text(std::int64_t threads) {
 std::string range_text(const Interval& interval, const char* otherwise) {
   if (!std::isfinite(interval.high)) return otherwise;
   return fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high));
+}
+
+std::string unfused_text(const Claim& claim) {
+  if (claim.of_unfused.rounds == 0) return {};
+  return fmt::format("{} × unfused [{}]", ratio_text(claim.of_unfused.ratio),
+                     range_text(claim.of_unfused));
 }
 
 std::string ceiling_share_text(double percent) {

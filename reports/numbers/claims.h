@@ -49,6 +49,7 @@ struct Claim {
   Interval of_ceiling;  ///< the ceiling's time / its time, round by round; 1 is the ceiling itself
   /// The same of ns_per_token: what is shown beside it. 0 without a ceiling in the same rounds.
   double ceiling_share = 0;
+  Interval of_unfused;  ///< its time / that of its own passes one after the other ('X (unfused)')
   std::vector<const TimingRow*> rows;  ///< ordered by launch
 };
 
@@ -103,6 +104,9 @@ std::string threads_text(std::int64_t threads);
 
 /// "0.942 – 0.951", the ends of an interval; `otherwise` if it has none.
 std::string range_text(const Interval& interval, const char* otherwise = "too few rounds");
+
+/// "0.612 × unfused [0.601 – 0.622]"; empty if it has no such form beside it.
+std::string unfused_text(const Claim& claim);
 
 /// "51.7 %"; "at the ceiling" above 100 %, where it is within the noise of measuring the ceiling.
 std::string ceiling_share_text(double percent);

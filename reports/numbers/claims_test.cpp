@@ -253,6 +253,16 @@ TEST(Claims, FasterThanTheCeilingIsNotBelieved) {
   EXPECT_NEAR(claim_on(claims, "plain").of_ceiling.ratio, 1, 0.1);
 }
 
+TEST(Claims, WhatFusesIsComparedWithItsOwnPasses) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 40, 0.5);
+  for (TimingRow& row : rows)
+    if (row.role == Role::baseline) row.kernel = "other (unfused)";
+  const Claims claims = claims_of(rows);
+  EXPECT_NEAR(claim_on(claims, "other").of_unfused.ratio, 0.5, 0.01);
+  EXPECT_NE(unfused_text(claim_on(claims, "other")).find(" × unfused [0."), std::string::npos);
+}
+
 // After its numbers are removed, the other contestants are compared as strictly as before.
 TEST(Claims, AnImplausibleOneStillSharesTheError) {
   std::mt19937_64 random(seed);

@@ -39,9 +39,11 @@ void set_claim(const BoardEntry& entry, const Contest& contest, View& item) {
            entry.outcome == Outcome::unresolved ? why_open(*entry.claim, *contest.group) : "");
 }
 
-/// For decode on a device: "3.12 us a call, 1.078 × floor_copy, 1.720 × floor".
+/// For decode on a device: "3.12 us a call, 1.078 × floor_copy, 1.720 × floor". Else what fusing
+/// gains.
 std::string call_text(const BoardEntry& entry) {
   const TimingRow& row = *entry.row;
+  if (entry.claim != nullptr && row.device.empty()) return unfused_text(*entry.claim);
   if (row.device.empty() || row.phase != word(WorkloadPhase::decode)) return "";
   std::string text =
       fmt::format("{} us a call", number_text(entry.ns * static_cast<double>(row.tokens) / 1000));

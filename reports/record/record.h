@@ -175,7 +175,9 @@ inline constexpr std::string_view floor_name = "floor", floor_copy_name = "floor
 
 /// The null twin of kernel X is called 'X (twin)'. No kernel can have such a name.
 inline constexpr std::string_view twin_suffix = " (twin)";
-/// The kernel that a row is about: the name without the twin's suffix.
+/// Kernel X with a pass of its own for each of norm, rotation and copy is called 'X (unfused)'.
+inline constexpr std::string_view unfused_suffix = " (unfused)";
+/// The kernel that a row is about: the name without these suffixes.
 std::string kernel_of(const TimingRow& row);
 
 /// One named curve for a chart, e.g. the decay bound B(D).

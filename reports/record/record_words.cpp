@@ -69,8 +69,10 @@ std::string words_beside(const std::string& judged_on, const std::string& declar
 }
 
 std::string kernel_of(const TimingRow& row) {
-  const bool twin = row.is_twin() && row.kernel.ends_with(twin_suffix);
-  return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;
+  std::string name = row.kernel;
+  if (row.is_twin() && name.ends_with(twin_suffix)) name.resize(name.size() - twin_suffix.size());
+  if (name.ends_with(unfused_suffix)) name.resize(name.size() - unfused_suffix.size());
+  return name;
 }
 
 std::string fingerprint_of(const Results& results) {

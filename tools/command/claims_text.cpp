@@ -30,7 +30,8 @@ std::string claim_text(const Claim& claim, const ClaimGroup& group) {
   else
     text += fmt::format(" {:>18}", is_reference(claim.role) ? word(claim.role) : "");
   const std::string words = claim.rows.empty() ? "" : words_beside(*claim.rows.front());
-  const std::string end = words.empty() ? "\n" : fmt::format("\n{:>29}{}\n", "", words);
+  std::string end = words.empty() ? "\n" : fmt::format("\n{:>29}{}\n", "", words);
+  if (const std::string ratio = unfused_text(claim); !ratio.empty()) end = ", " + ratio + end;
   if (claim.role == Role::baseline) return text + "  baseline" + end;
   if (claim.interval.rounds == 0) return text + end;
   text += fmt::format("  {:<10} {:>7} % of time", claim.outcome, percents(claim.interval.ratio));

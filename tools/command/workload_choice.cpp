@@ -8,6 +8,7 @@
 
 #include "base/text_file.h"
 #include "benchmarks/workloads/model_shape.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "tools/command/session.h"
 
@@ -87,6 +88,7 @@ std::vector<Workload> all_workloads(const WorkloadChoice& choice) {
     if (!choice.dtype.empty()) w.dtype = bench::dtype_of(choice.dtype);
   if (choice.operation == "forward") return all;
   std::vector<Workload> back = all;
+  std::erase_if(back, is_fusing);  // no backward pass has a norm or an append
   for (Workload& w : back) {
     w.operation = Operation::transpose;
     w.name += "-transpose";

@@ -4,11 +4,13 @@
 #include <malloc.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <stdexcept>
 
 #include "benchmarks/engine/google_benchmark.h"
 #include "harness/worker/worker_main.h"
+#include "kernels/api/kernel.h"
 #include "tools/launches/timing_handler.h"
 
 namespace ropewalk::bench {
@@ -41,6 +43,8 @@ struct State {
   static constexpr std::size_t most_kept = 32;
   struct Kept {
     rope_operands operands;
+    rope_norm_operands norm;
+    rope_append_operands append;
     PyObject* function = nullptr;
   };
   std::int64_t number;
@@ -48,12 +52,24 @@ struct State {
   std::size_t last = 0;  // used or kept
 };
 
+// Extensions may lie elsewhere in each call, so only their content counts.
+template <class Extension>
+bool is_kept(const Extension& kept, const Extension* given) {
+  return given == nullptr ||
+         std::memcmp(&kept.ext + 1, &given->ext + 1, sizeof kept - sizeof kept.ext) == 0;
+}
+bool is_kept(const State::Kept& kept, const rope_operands& o) {
+  return kept.function != nullptr &&
+         std::memcmp(&kept.operands, &o, offsetof(rope_operands, next)) == 0 &&
+         is_kept(kept.norm, ropewalk::norm_of(o)) && is_kept(kept.append, ropewalk::append_of(o));
+}
+
 // Operands come again in turn, so the search begins behind the last ones.
 PyObject* kept_function(State& state, const rope_operands& o) {
   for (std::size_t i = 0; i < State::most_kept; ++i) {
     const std::size_t at = (state.last + 1 + i) % State::most_kept;
     const State::Kept& kept = state.kept[at];
-    if (kept.function == nullptr || std::memcmp(&kept.operands, &o, sizeof o) != 0) continue;
+    if (!is_kept(kept, o)) continue;
     state.last = at;
     return kept.function;
   }
@@ -82,6 +98,8 @@ void ropewalk_script_bind(void* state, const rope_operands* o, PyObject* functio
   PyObject* const old = kept.function;
   python.hold(function);
   std::memcpy(&kept.operands, o, sizeof kept.operands);
+  if (const auto* norm = ropewalk::norm_of(*o)) kept.norm = *norm;
+  if (const auto* append = ropewalk::append_of(*o)) kept.append = *append;
   kept.function = function;
   if (old != nullptr) python.drop(old);  // last: freeing it may let another thread in
 }

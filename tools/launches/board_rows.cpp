@@ -49,9 +49,10 @@ TimingRow board_row_from(const std::string& json, const BoardRequest& request) {
 }
 
 std::string kernel_of_label(const std::string& label) {
-  std::string kernel = label.substr(0, label.find('|'));
-  if (kernel.ends_with(twin_suffix)) kernel.resize(kernel.size() - twin_suffix.size());
-  return kernel;
+  TimingRow row;
+  row.kernel = label.substr(0, label.find('|'));
+  if (row.kernel.ends_with(twin_suffix)) row.role = Role::null_twin;
+  return kernel_of(row);
 }
 
 std::int32_t memory_of(const TimingRow& row) {

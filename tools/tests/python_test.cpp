@@ -65,6 +65,20 @@ TEST_F(InPython, PositionsWithAxesAreJudged) {
   EXPECT_FALSE(contains(r.out, "FAIL  right_")) << r.out;
 }
 
+// One twin adds epsilon behind the root, one writes to the slot of the next token.
+TEST_F(InPython, NormAndAppendAreJudged) {
+  const Result r = verify(planted + "fused.py", "--plugin " + guide +
+                                                    "fused_rope.py --kernel '*fused*' "
+                                                    "--property history --cases 1");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const std::string right : {"right_fused ", "fused_rope "}) {
+    EXPECT_TRUE(contains(r.out, "PASS  " + right)) << r.out;
+    EXPECT_FALSE(contains(r.out, "FAIL  " + right)) << r.out;
+  }
+  for (const std::string wrong : {"wrong_root_fused ", "wrong_slot_fused "})
+    EXPECT_TRUE(contains(unwrapped(r.out), "FAIL  " + wrong)) << wrong << r.out;
+}
+
 TEST_F(InPython, ARightKernelAgreesInEveryCase) {
   const Result r = verify(planted + "right.py",
                           "--kernel right_complex --property agreement --property history "
@@ -164,6 +178,7 @@ TEST_F(InPython, WhatCannotBeLoadedIsToldInALine) {
       {"unknown_value", "layout='HTBD' is not one of BTHD, BHTD, TBHD, 1THD, THD"},
       {"unknown_parameter", "unknown parameter cosine"},
       {"no_pairing", "'pairing'"},
+      {"no_cache", "an append needs q, k, slots and k_cache, and v with v_cache"},
       {"no_map", "axes needs axis_of_pair: a parameter"},
       {"bad_name", "name='Rotate It'"},
       {"import_raises", "line 3: RuntimeError: two lines of a reason"},
@@ -255,7 +270,7 @@ TEST_F(InPython, AProjectsOwnTestsMayAssert) {
 
 TEST(PythonGuide, ShowsTheVeryFiles) {
   const std::string text = slurp(source + "/docs/python-kernels.md");
-  for (const std::string name : {"numpy", "torch", "jax"})
+  for (const std::string name : {"numpy", "fused", "torch", "jax"})
     EXPECT_TRUE(contains(text, slurp(guide + name + "_rope.py"))) << name;
 }
 

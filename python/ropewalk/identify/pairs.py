@@ -148,7 +148,8 @@ def fit_partners(part, helpers, changes):
             if not count:
                 return
             x, y = (np.concatenate([f[k][:count] for f in fits], 1) for k in (0, 1))
-            share = fit_residuals(x, y) / np.maximum((y**2).sum((0, 1)), 1e-300)[:, None]
+            left = sum(residuals_of_token(*token) for token in zip(x, y))
+            share = left / np.maximum((y**2).sum((0, 1)), 1e-300)[:, None]
             np.fill_diagonal(share, np.inf)
             best = float(np.median(np.sqrt(share[changes].min(1))))
             ways.append((best, norm, order, written, x, y, share))
@@ -217,12 +218,8 @@ def normed(x):
     return x / np.maximum(np.sqrt((x**2).mean(-1, keepdims=True)), 1e-300)
 
 
-def fit_residuals(x, y):
-    """[i, j]: what is left of y_i after the best c x_i - s x_j of each token, summed."""
-    return sum(residuals_of_token(*token) for token in zip(x, y))
-
-
 def residuals_of_token(x, y):
+    """[i, j]: what is left of y_i after the best c x_i - s x_j."""
     gram, cross = x.T @ x, y.T @ x
     own, other, mixed = np.diag(gram)[:, None], np.diag(gram)[None], gram
     b, d = np.diag(cross)[:, None], cross

@@ -1,0 +1,217 @@
+#include "harness/judge/normalized.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/rms_norm.h"
+
+namespace ropewalk::harness {
+namespace {
+
+// The values that are right before the rotation, and how far a kernel's may be from one of them.
+struct Truth {
+  std::vector<DoubleDouble> values;
+  double error = 0;  // relative
+  double lost = 0;   // by underflow
+};
+
+// The neighbours to which v may be rounded that is off by up to `error` of itself.
+void add_rounded(const DoubleDouble& v, double error, double lost, Dtype dtype,
+                 std::vector<DoubleDouble>& out) {
+  for (const double side : {-1.0, 1.0}) {
+    std::vector<std::byte> bytes(sizeof(double));
+    const double apart = error * std::abs(v.hi) + lost;
+    // f32 lies between: the value that is stored was computed there.
+    store(bytes, dtype, 0, v.hi + (v.lo + side * apart));
+    const DoubleDouble rounded(load(bytes, dtype, 0));
+    if (out.empty() || out.back().hi != rounded.hi) out.push_back(rounded);
+  }
+}
+
+// What a kernel that rounds where it declares to makes of the elements of one head.
+class Truths {
+ public:
+  Truths(const HeadRule& rule, const Problem& p, std::uint32_t tensor, const NormalizedHead& head)
+      : rule_(rule), head_(head) {
+    const bool narrow = is_narrow(rule.dtype), weighted = p.tensor[tensor].weight >= 0;
+    const bool plus_one = weighted && p.norm.weight_plus_one != 0;
+    const double u = rule.precision.u;
+    rounds_norm_ = narrow && (rule.facts.flags & ROPE_ROUNDS_NORM) != 0;
+    rounds_weighted_ = narrow && (rule.facts.flags & ROPE_ROUNDS_WEIGHTED) != 0;
+    const std::int64_t dims = std::ssize(head.values);
+    before_ = bounds::norm_error(u, dims, false, false);
+    weighing_ = weighted ? bounds::compound(u, plus_one ? u : 0) : 0;
+    whole_ = bounds::norm_error(u, dims, weighted, plus_one);
+  }
+  Truth operator[](std::int64_t element) const {
+    const auto e = static_cast<std::size_t>(element);
+    Truth out;
+    out.lost = bounds::norm_underflow(rule_.precision, head_.weights[e], head_.factor);
+    out.error = rounds_norm_ ? weighing_ : whole_;
+    std::vector<DoubleDouble> rounded;
+    if (rounds_norm_) add_rounded(head_.before_weight[e], before_, out.lost, rule_.dtype, rounded);
+    for (DoubleDouble& v : rounded) v = v * DoubleDouble(head_.weights[e]);
+    if (!rounds_norm_) rounded = {head_.values[e]};
+    if (!rounds_weighted_) {
+      out.values = rounded;
+      return out;
+    }
+    for (const DoubleDouble& v : rounded)
+      add_rounded(v, out.error, out.lost, rule_.dtype, out.values);
+    out.error = out.lost = 0;
+    return out;
+  }
+
+ private:
+  const HeadRule& rule_;
+  const NormalizedHead& head_;
+  bool rounds_norm_, rounds_weighted_;
+  double before_, weighing_, whole_;
+};
+
+// How often the value is rounded to its narrow type before the rotation.
+int roundings_of(const KernelFacts& facts) {
+  return ((facts.flags & ROPE_ROUNDS_NORM) != 0 ? 1 : 0) +
+         ((facts.flags & ROPE_ROUNDS_WEIGHTED) != 0 ? 1 : 0);
+}
+
+double distance(const DoubleDouble& a, const DoubleDouble& b) {
+  return std::abs(static_cast<double>(a - b));
+}
+
+// An element that is not rotated: normalized and stored.
+void compare_element(const HeadRule& rule, const Truth& truth, double y, std::int64_t element,
+                     const HeadPlace& at, Tally& tally) {
+  const DoubleDouble& nearest = *std::ranges::min_element(
+      truth.values, {}, [&](const DoubleDouble& v) { return distance(DoubleDouble(y), v); });
+  const double expected = std::abs(nearest.hi), h = truth.error * expected + truth.lost;
+  if (expected > data_type(rule.dtype).format.largest / 2) return;
+  const double stored =
+      rule.precision.stored_u == 0 ? 0 : bounds::half_ulp(rule.precision, expected + h);
+  tally.add(distance(DoubleDouble(y), nearest), h + stored, [&](Finding& f) {
+    f.where = fmt::format("{} element {}", place_text(at.tensor, at.b, at.t, at.h), element);
+    f.reason =
+        f.margin <= 1 ? "" : "an element beside the window is too far from its normalized value";
+    f.bound = expected > 0 ? (h + stored) / (expected * rule.precision.unit()) : 0;
+    f.bound_unit = "u |v|";
+    f.diagnosis = fmt::format("got {:g}, expected {:g}", y, nearest.hi);
+  });
+}
+
+// A pair of which each element has one or more right values: the nearest truth counts.
+void compare_any(HeadRule rule, const Truth& first, const Truth& second, const Rotation& r,
+                 const PairValue& y, const std::function<std::string()>& where, Tally& tally) {
+  rule.input_error = std::max(first.error, second.error);
+  rule.input_lost = std::hypot(first.lost, second.lost);
+  Finding best;
+  bool has_best = false;
+  for (const DoubleDouble& a : first.values)
+    for (const DoubleDouble& b : second.values) {
+      Tally one;
+      judge_pair(rule, {a, b}, r, y, one, where);
+      if (has_best && !(one.finding().margin < best.margin)) continue;
+      best = one.finding();
+      has_best = best.compared > 0;
+    }
+  if (!has_best) return;
+  tally.add(best.margin, 1, [&](Finding& f) {
+    const std::int64_t compared = f.compared;
+    f = best;
+    f.compared = compared;
+    if (f.margin > 1) f.reason = "a pair is too far from the exact rotation of the normalized head";
+  });
+}
+
+}  // namespace
+
+NormalizedHead normalized(const Problem& p, int placement, const HeadPlace& at) {
+  const TensorPlaces& places = p.tensor[at.tensor];
+  const rope_tensor& s = p.asked.tensor[at.tensor];
+  const Dtype dtype{s.in_dtype};
+  const auto& bytes = given(p, placement, places.in);
+  const std::int64_t row = places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
+  NormalizedHead out;
+  DoubleDouble sum;
+  for (std::int64_t e = 0; e < s.head_dim; ++e) {
+    const double x = load(bytes, dtype, row + e);
+    out.is_finite = out.is_finite && std::isfinite(x);
+    out.values.emplace_back(x);
+    sum = sum + DoubleDouble(x) * DoubleDouble(x);
+  }
+  const double largest = data_type(data_type(dtype).computed_in).format.largest;
+  // Of f64, sums beyond the range of inverse_rms are not judged either.
+  out.is_promised = static_cast<double>(sum) <= std::min(largest / 2, 0x1p900);
+  if (!out.is_finite || !out.is_promised) return out;
+  const DoubleDouble factor = inverse_rms(sum, s.head_dim, p.norm.epsilon);
+  out.factor = static_cast<double>(factor);
+  for (std::int64_t e = 0; e < s.head_dim; ++e) {
+    DoubleDouble weight(1);
+    if (places.weight >= 0) {
+      weight =
+          DoubleDouble(load(given(p, placement, places.weight), Dtype{p.norm.weight_dtype}, e));
+      if (p.norm.weight_plus_one != 0) weight = weight + DoubleDouble(1);
+    }
+    DoubleDouble& v = out.values[static_cast<std::size_t>(e)];
+    v = v * factor;
+    out.before_weight.push_back(v);
+    v = v * weight;
+    out.weights.push_back(static_cast<double>(weight));
+  }
+  return out;
+}
+
+double norm_error_of(const KernelFacts& facts, const Case& c, std::uint32_t tensor) {
+  const TensorCase& t = c.tensors[tensor];
+  if (!t.norm) return 0;
+  const Dtype dtype = tensor_dtype(c, t);
+  const double u = precision_of(facts, dtype).u;
+  const double own = bounds::norm_error(u, t.head_dim, t.weight, c.weight_plus_one);
+  const int roundings = roundings_of(facts);
+  const double stored = is_narrow(dtype) ? data_type(dtype).format.u : 0;
+  return bounds::compound(own, roundings * stored);
+}
+
+double norm_lost_of(const KernelFacts& facts, const Case& c, std::uint32_t tensor) {
+  if (!c.tensors[tensor].norm) return 0;
+  constexpr double largest_weight = 3;  // of those that cases have, 1 + w included
+  const bounds::Precision p = precision_of(facts, c, tensor);
+  const double rounded = roundings_of(facts) * largest_weight * p.stored_least();
+  return std::sqrt(2.0) *
+         (bounds::norm_underflow(p, largest_weight, 1 / std::sqrt(c.epsilon)) + rounded);
+}
+
+void compare_normalized_head(const HeadRule& rule, const Problem& p, const Outputs& outputs,
+                             const HeadPlace& at, const Rotation* rotations,
+                             const std::function<std::string(std::int64_t)>& where, Tally& tally) {
+  const rope_tensor& s = p.asked.tensor[at.tensor];
+  const TensorPlaces& places = p.tensor[at.tensor];
+  const auto& bytes = outputs[static_cast<std::size_t>(places.out)];
+  const std::int64_t row = out_row(p, outputs.placement, at);
+  const auto y = [&](std::int64_t e) { return load(bytes, rule.dtype, row + e); };
+  const NormalizedHead head = normalized(p, outputs.placement, at);
+  if (!head.is_finite) {
+    bool finite = true;
+    for (std::int64_t e = 0; e < s.head_dim; ++e) finite = finite && std::isfinite(y(e));
+    tally.add(finite ? 1 : 0, 0, [&](Finding& f) {
+      f.where = place_text(at.tensor, at.b, at.t, at.h);
+      f.reason = finite ? "an input of the head is not finite, but all outputs are" : "";
+    });
+  }
+  if (!head.is_finite || !head.is_promised) return;
+  const std::int64_t begin = s.rotate != 0 ? s.rotary_offset : s.head_dim;
+  const std::int64_t end = s.rotate != 0 ? begin + p.asked.rotary_dim : s.head_dim;
+  const Truths truths(rule, p, at.tensor, head);
+  for (std::int64_t e = 0; e < s.head_dim; ++e)
+    if (e < begin || e >= end) compare_element(rule, truths[e], y(e), e, at, tally);
+  for (std::int64_t i = 0; begin < end && i < p.asked.rotary_dim / 2; ++i) {
+    const PairIndex pair = pair_elements(p.asked, at.tensor, i);
+    compare_any(
+        rule, truths[pair.first], truths[pair.second], rotations[i],
+        {DoubleDouble(y(pair.first)), DoubleDouble(y(pair.second))}, [&] { return where(i); },
+        tally);
+  }
+}
+
+}  // namespace ropewalk::harness

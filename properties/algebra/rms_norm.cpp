@@ -1,0 +1,138 @@
+// Laws of the RMS norm before the rotation (rope_norm). None needs the oracle.
+//
+// norm_scaled: 2^k times the input with 4^k times epsilon is normalized to the same bits. Every
+// product, sum, root and quotient is that of the first call times a power of two, in any order and
+// by any method that has no step of its own at a power of four.
+//
+// norm_after_turn: a rotation of pairs before a norm without weights is one after it, as it keeps
+// the sum of squares. Bound: the turned input is off by e, and its sum of squares by as much, so
+// its norm by 2 e in all; then come the error of the call that normalizes it, at position 0, and
+// that of the call that does both. With narrow storage, all three results are rounded.
+#include <algorithm>
+#include <cmath>
+
+#include "harness/cases/checked.h"
+#include "harness/cases/data.h"
+#include "harness/cases/stored.h"
+#include "harness/judge/normalized.h"
+#include "properties/fixed_cases.h"
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+// Multiplies the rows of normalized tensors. No two of them share elements.
+void scale_rows(Problem& p, double factor) {
+  for (const int placement : {0, 1})
+    for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
+      const rope_tensor& t = p.asked.tensor[i];
+      const auto in = static_cast<std::size_t>(p.tensor[i].in);
+      auto& bytes = placement == 0 ? p.buffers[in].content : p.other_inputs[in];
+      const Dtype dtype{t.in_dtype};
+      for (std::int64_t b = 0; marks(&p.norm, i) && b < p.asked.batch; ++b)
+        for (std::int64_t k = 0; k < p.asked.tokens; ++k)
+          for (std::int64_t h = 0; h < t.heads; ++h)
+            for (std::int64_t d = 0; d < t.head_dim; ++d) {
+              const std::int64_t at = p.tensor[i].in_at + in_index(p.asked, i, b, k, h) + d;
+              store(bytes, dtype, at, factor * load(bytes, dtype, at));
+            }
+    }
+}
+
+Finding check_norm_scaled(Subject& subject, const Case& c) {
+  require(c.data == DataPattern::unit && c.epsilon == 0x1p-20,
+          "norm_scaled: needs data=unit and epsilon=2^-20, so that nothing leaves its range");
+  const auto k = static_cast<int>(hash(c.seed, 0x2e) % 16) - 8;
+  const int power = k >= 0 ? k + 1 : k;
+  Case other = c;
+  other.epsilon = std::ldexp(c.epsilon, 2 * power);
+  Problem scaled = make_problem(other, subject.oracle);
+  scale_rows(scaled, std::ldexp(1.0, power));
+  return compare_two(subject, run(subject, c), run(subject, std::move(scaled)),
+                     {"2^k times the input with 4^k times epsilon is not normalized alike", nullptr,
+                      nullptr, nullptr});
+}
+
+Finding check_norm_after_turn(Subject& subject, const Case& c) {
+  Case plain = listed_positions(c), at_zero = c;
+  drop_norm(plain);
+  at_zero.position_rule = PositionRule::consecutive;
+  at_zero.positions.clear();
+  at_zero.position_from = at_zero.position_step = 0;
+  const Run both = run(subject, c), turned = run(subject, plain);
+  for (const Run* each : {&both, &turned})
+    if (each->failed()) return each->failure;
+  Problem further = make_problem(at_zero, subject.oracle);
+  replace_pairs(further, [&](int placement, const HeadPlace& at, std::int64_t pair) {
+    return output_at(turned, static_cast<std::size_t>(placement), at, pair);
+  });
+  const auto bound = [&](double rho, std::uint32_t tensor) {
+    const bounds::Precision precision = precision_of(subject.facts, c, tensor);
+    const double before = relative_error_of_one_call(subject, plain, tensor) + precision.stored_u;
+    return rho * bounds::compound(2 * before, relative_error_of_one_call(subject, c, tensor)) +
+           error_of_one_call(subject, c, tensor, rho) + 2 * bounds::underflow(precision, 1);
+  };
+  return compare_two(subject, both, run(subject, std::move(further)),
+                     {"a norm after the turn is not one before it", nullptr, nullptr, bound, 1,
+                      "the norm before the turn", "that after it"});
+}
+
+void shape_scaled(Case& c, const Offer&) {
+  give_norm(c);
+  c.data = DataPattern::unit;
+  c.epsilon = 0x1p-20;
+}
+
+// Rows that are short beside epsilon would be lost in the first rounding.
+void shape_after_turn(Case& c, const Offer& offer) {
+  shape_scaled(c, offer);
+  drop_append(c);
+  c.attention_scale = 0;
+  c.own_tables = false;
+  c.axis_positions = AxisPositions::equal;
+  for (TensorCase& t : c.tensors) t.weight = false;
+  c.weight_plus_one = false;
+}
+
+bool has_norm_too(const Offer& offer) {
+  return offer.norm;
+}
+
+// As models have it: whole heads of Q and K, of which one is not normalized, or 1 + w.
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  for (const std::int64_t tokens : {33, 1}) {
+    Case c = with(widened(offer.base, offer), offer,
+                  {.from = 3, .batch = 2, .tokens = tokens, .heads = 3, .second = true});
+    shape_scaled(c, offer);
+    cases.push_back(c);
+    c.weight_plus_one = true;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
+const Registered laws[] = {
+    Registered(
+        {.name = "norm_scaled",
+         .order = 157,
+         .claim = "2^k times the input with 4^k times epsilon is normalized to the same bits",
+         .of_extension = true,
+         .applies = has_norm_too,
+         .needs = "a norm",
+         .shape = shape_scaled,
+         .fixed_cases = fixed_cases,
+         .check = check_norm_scaled}),
+    Registered({.name = "norm_after_turn",
+                .order = 158,
+                .claim = "a norm without weights is the same before the turn and after it",
+                .of_extension = true,
+                .applies = [](const Offer& offer) { return offer.norm && !has_norm(offer.base); },
+                .needs = "a norm, and calls without it",
+                .shape = shape_after_turn,
+                .check = check_norm_after_turn})};
+
+}  // namespace
+}  // namespace ropewalk::properties
