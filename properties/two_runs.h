@@ -28,6 +28,11 @@ struct Part {
 };
 /// Some batch rows and tokens of a case.
 Part part_of(const harness::Case& c, harness::CaseRange rows, harness::CaseRange tokens);
+/// Where `shift` cuts so many rows or tokens in two.
+inline std::int64_t cut_of(std::int64_t shift, std::int64_t count) {
+  const std::int64_t cuts = count - 1;
+  return 1 + (shift % cuts + cuts) % cuts;
+}
 /// Runs a part. Where both placements of the whole have equal positions, those of the part do too.
 Run run_part(harness::Subject& subject, const Run& whole, const Part& part);
 

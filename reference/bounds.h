@@ -168,13 +168,14 @@ inline double norm_error(double u, std::int64_t count, bool weighted, bool plus_
   const double root = 1 / std::sqrt(1 - std::min(radicand, 0.5)) - 1;
   return compound(root, rounded(5 + (weighted ? 1 : 0) + (weighted && plus_one ? 1 : 0)));
 }
-/// What an element may lose beside it by underflow: half of eta in the product with x, which grows
-/// with the weight, and as much in that with the weight. A kernel that flushes loses the least
-/// normal number instead, and an input that is subnormal in narrow storage. `factor` is 1 / rms.
+/// What an element may lose beside it by underflow: half of eta in the last product, and as much in
+/// the first, which then grows with the weight or with `factor`, 1 / rms, by their order. A kernel
+/// that flushes loses the least normal number instead, and an input that is subnormal in narrow
+/// storage.
 inline double norm_underflow(const Precision& p, double weight, double factor) {
-  const double w = std::abs(weight);
-  if (p.flushes) return p.normal * (1 + w) + std::max(p.normal, p.stored_normal) * factor * w;
-  return p.eta / 2 * (1 + w);
+  const double w = std::abs(weight), first = std::max(w, factor);
+  if (!p.flushes) return p.eta / 2 * (1 + first);
+  return p.normal * (1 + first) + std::max(p.normal, p.stored_normal) * factor * std::max(w, 1.0);
 }
 
 /// The most that a kernel can need which computes everything in its data type, in units of u of

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "harness/cases/case_fields.h"
 #include "harness/cases/checked.h"
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
@@ -119,8 +120,13 @@ void fill_slots(const Slots& slots, Dtype dtype, std::vector<std::byte>& bytes) 
 }
 
 void check_slots(const Case& c) {
+  constexpr std::int64_t most = std::int64_t{1} << 24;  // lists of slots are made of them
+  for (const std::int64_t slot : c.slots)
+    require(slot < most, "slot {} is outside the cache, which has at most 2^24 slots", slot);
+  require(c.pages == 0 || c.pages >= needed_pages(c), "pages={} are too few for slot_rule={}",
+          c.pages, word_of(slot_rule_words, static_cast<std::int64_t>(c.slot_rule)));
   const std::int64_t end = times(pages_of(c), c.page_size);
-  require(end <= largest_case_bytes / 8, "the case is larger than 2 GiB");
+  require(end <= most, "a cache has at most 2^24 slots");
   const Slots slots = slots_of(c);
   require(std::ssize(slots) == c.batch * c.tokens, "slots needs batch * tokens = {} slots, got {}",
           c.batch * c.tokens, slots.size());
@@ -172,7 +178,8 @@ Case listed_slots(const Case& c) {
 }
 
 std::int64_t pages_of(const Case& c) {
-  if (c.pages > 0 || c.slots.empty()) return std::max(c.pages, needed_pages(c));
+  if (c.pages > 0) return c.pages;
+  if (c.slots.empty()) return needed_pages(c);
   return std::max<std::int64_t>(std::ranges::max(c.slots), 0) / c.page_size + 1;
 }
 
@@ -215,7 +222,7 @@ bool ask_alike(const Case& a, const Case& b) {
   const rope_problem p = without_positions(a);
   bool weights = true;
   for (std::size_t i = 0; i < a.tensors.size(); ++i)
-    weights = weights && a.tensors[i].weight == b.tensors[i].weight;
+    weights = weights && (!a.tensors[i].norm || a.tensors[i].weight == b.tensors[i].weight);
   return weights && same(norm_asked(a), norm_asked(b)) &&
          same(append_asked(a, p), append_asked(b, p));
 }
@@ -224,6 +231,7 @@ rope_norm norm_asked(const Case& c) {
   rope_norm norm{{ROPE_EXT_NORM, sizeof(rope_norm), nullptr}, 0, 0, 0, 0, 0};
   for (std::size_t i = 0; i < c.tensors.size(); ++i)
     norm.tensors |= c.tensors[i].norm ? 1u << i : 0;
+  if (norm.tensors == 0) return norm;
   norm.epsilon = c.epsilon;
   norm.weight_dtype = in_contract(c.weight_dtype.value_or(c.dtype));
   norm.weight_plus_one = c.weight_plus_one ? 1 : 0;
@@ -290,13 +298,7 @@ void add_weights_and_slots(const Case& c, Problem& out, bool for_second) {
   fill_slots(out.slots, c.slot_dtype, out.buffers.back().content);
   out.other_slots = out.slots;
   if (!for_second) return;
-  Slots named = out.slots;
-  std::erase(named, -1);
-  for (std::int64_t& slot : out.other_slots)
-    if (slot >= 0) {
-      slot = named.back();
-      named.pop_back();
-    }
+  std::ranges::reverse(out.other_slots);  // other tokens have none
   fill_slots(out.other_slots, c.slot_dtype, other());
 }
 

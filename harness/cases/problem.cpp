@@ -338,8 +338,8 @@ std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t
 }
 
 bool has_output(const Problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t) {
-  return !marks(&p.append, tensor) ||
-         p.slots[static_cast<std::size_t>(b * p.asked.tokens + t)] >= 0;
+  const auto token = static_cast<std::size_t>(b * p.asked.tokens + t);
+  return !marks(&p.append, tensor) || (p.slots[token] >= 0 && p.other_slots[token] >= 0);
 }
 
 std::int64_t out_row(const Problem& p, int placement, const HeadPlace& at) {

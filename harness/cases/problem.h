@@ -103,7 +103,7 @@ struct HeadPlace {
 /// Index in its buffer of the first element of a row that a call of this placement writes; -1: the
 /// token has no slot.
 std::int64_t out_row(const Problem& p, int placement, const HeadPlace& at);
-/// False: the token has no slot, in either placement.
+/// False: the token has no slot in one placement or in both.
 bool has_output(const Problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t);
 
 /// Index of a head's first element, relative to the tensor's first element.

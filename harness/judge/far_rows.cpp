@@ -40,9 +40,9 @@ void for_each_piece(const Problem& near, const Problem& with_far_rows, int place
         for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
           show(at.in, at.in_at + in_index(far, i, b, t, h), at.in_at + in_index(p, i, b, t, h),
                p.tensor[i].head_dim);
-          if ((at.out != at.in || near.source.one_buffer) && has_output(near, i, b, t))
-            show(at.out, out_row(with_far_rows, placement, {i, b, t, h}),
-                 out_row(near, placement, {i, b, t, h}), p.tensor[i].head_dim);
+          const std::int64_t to = out_row(near, placement, {i, b, t, h});
+          if ((at.out != at.in || near.source.one_buffer) && to >= 0)
+            show(at.out, out_row(with_far_rows, placement, {i, b, t, h}), to, p.tensor[i].head_dim);
         }
       }
     }

@@ -230,7 +230,7 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
                                out + (to + shape.rotary_offset) * bytes, where},
                               of_token, half, tally);
     }
-    of_token += half;
+    if (shape.rotate != 0) of_token += half;
   }
 }
 
@@ -247,7 +247,8 @@ void compare_tensor(Subject& subject, const Problem& p, const Outputs& outputs,
       tokens.clear();
     };
     for (std::int64_t t = 0; t < p.asked.tokens; ++t) {
-      if (sample.has(b, t) && has_output(p, tensor, b, t)) tokens.push_back(t);
+      if (sample.has(b, t) && out_row(p, outputs.placement, {tensor, b, t, 0}) >= 0)
+        tokens.push_back(t);
       if (tokens.size() == most) compare();
     }
     compare();

@@ -111,9 +111,10 @@ void compare_any(HeadRule rule, const Truth& first, const Truth& second, const R
     for (const DoubleDouble& b : second.values) {
       Tally one;
       judge_pair(rule, {a, b}, r, y, one, where);
-      if (has_best && !(one.finding().margin < best.margin)) continue;
+      const bool judged = one.finding().compared > 0;
+      if (!judged || (has_best && !(one.finding().margin < best.margin))) continue;
       best = one.finding();
-      has_best = best.compared > 0;
+      has_best = true;
     }
   if (!has_best) return;
   tally.add(best.margin, 1, [&](Finding& f) {

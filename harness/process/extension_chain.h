@@ -1,6 +1,5 @@
 // The chains of extensions of a call: their nodes, and the check before a kernel sees a problem.
 #pragma once
-#include <cmath>
 #include <string>
 
 #include "harness/process/step_failed.h"

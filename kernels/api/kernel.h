@@ -400,6 +400,7 @@ KernelInfo f32_table_kernel(const char* name) {
 
 /// A kernel whose heads come from for_each_head, which normalizes and appends them.
 inline KernelInfo with_norm_and_append(KernelInfo k) {
+  k.flags |= ROPE_ROUNDS_WEIGHTED;  // of 16-bit data alone
   k.extensions |= extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
   return k;
 }

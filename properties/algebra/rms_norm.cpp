@@ -10,8 +10,9 @@
 // its norm by 2 e in all; then come the error of the call that normalizes it, at position 0, and
 // that of the call that does both. With narrow storage, all three results are rounded.
 // norm_after_turn kills by itself: sum_in_bf16_exact, variance_for_mean_of_squares_exact
-#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "harness/cases/checked.h"
 #include "harness/cases/data.h"
@@ -25,7 +26,7 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// Multiplies the rows of normalized tensors. No two of them share elements.
+// Multiplies the elements of normalized tensors, each once.
 void scale_rows(Problem& p, double factor) {
   for (const int placement : {0, 1})
     for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
@@ -33,11 +34,14 @@ void scale_rows(Problem& p, double factor) {
       const auto in = static_cast<std::size_t>(p.tensor[i].in);
       auto& bytes = placement == 0 ? p.buffers[in].content : p.other_inputs[in];
       const Dtype dtype{t.in_dtype};
+      std::vector<bool> done(bytes.size());
       for (std::int64_t b = 0; marks(&p.norm, i) && b < p.asked.batch; ++b)
         for (std::int64_t k = 0; k < p.asked.tokens; ++k)
           for (std::int64_t h = 0; h < t.heads; ++h)
             for (std::int64_t d = 0; d < t.head_dim; ++d) {
               const std::int64_t at = p.tensor[i].in_at + in_index(p.asked, i, b, k, h) + d;
+              if (done[static_cast<std::size_t>(at)]) continue;
+              done[static_cast<std::size_t>(at)] = true;
               store(bytes, dtype, at, factor * load(bytes, dtype, at));
             }
     }

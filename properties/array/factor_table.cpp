@@ -163,6 +163,7 @@ void choose_norm(Case& c, int level, const LevelDraw& draw) {
   constexpr double epsilons[] = {1e-6, 1e-5, 1e-12, 0x1p-60, 1, 0.1};
   c.epsilon = draw.of(q_epsilon, epsilons);
   const std::uint64_t bits = draw.bits(q_norm);
+  if (level == level::unweighted) c.weight_plus_one = bits / 16 % 2 == 0;  // of no account
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     TensorCase& t = c.tensors[i];
     t.norm = level == level::first_alone ? i == 0 : t.rotate || bits % 4 == 0;

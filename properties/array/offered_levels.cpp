@@ -328,7 +328,8 @@ bool is_promised(const KernelFacts& facts, Factor f, int level) {
   if (f == Factor::table_type || (f == Factor::rows_by && level == level::without_positions))
     return facts.angle_contract == ROPE_CONTRACT_TABLE;
   if (const std::uint32_t kind = extension_of(f); kind != 0 && level > 0)
-    return (facts.extensions & extension_bit(kind)) != 0;
+    return (facts.extensions & extension_bit(kind)) != 0 &&
+           !(f == Factor::caches && level == level::one_cache && has(ROPE_NEEDS_ALIGN_64));
   // Both would put the first element of a tensor at an unaligned address.
   if ((f == Factor::start && level == level::shifted) ||
       ((f == Factor::in_layout || f == Factor::out_layout) && level == level::fused))

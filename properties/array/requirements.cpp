@@ -195,12 +195,12 @@ bool norm_fits_the_data(const Levels& l, Dtype dtype, std::int32_t) {
   return data != level::extreme && (data != level::huge || !has_wide_range(dtype));
 }
 
-// What is appended is not in place; the first tensor may be.
+// What is appended is not in place; the other tensors may be.
 bool append_fits_the_placement(const Levels& l, Dtype, std::int32_t) {
   const int append = l[Factor::append], placement = l[Factor::placement];
   if (append == level::all_but_first && !has_second(l)) return false;
   return append == level::no_append || placement == level::out_of_place ||
-         (append == level::all_but_first && placement == level::first_in_place);
+         (append == level::all_but_first && placement != level::others_in_place);
 }
 
 bool slots_have_their_tokens(const Levels& l, Dtype, std::int32_t) {

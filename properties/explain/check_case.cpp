@@ -3,6 +3,7 @@
 #include <new>
 #include <string>
 
+#include "harness/cases/fused.h"
 #include "harness/judge/second_try.h"
 
 namespace ropewalk::properties {
@@ -21,6 +22,9 @@ Finding skipped(const std::string& reason) {
 Finding check_case(const Property& property, Subject& subject, const Case& c) {
   if (!c.calls.empty() && property.add_calls == nullptr)
     throw BadCase("calls: the property " + std::string(property.name) + " has no sequences");
+  if (property.without_norm && has_norm(c))
+    throw BadCase("norm: the property " + std::string(property.name) +
+                  " is about inputs as they are given, so it needs norm=0");
   try {
     try {
       return property.check(subject, c);

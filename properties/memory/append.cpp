@@ -78,7 +78,7 @@ Finding check_two_appends(Subject& subject, const Case& c) {
   keep_positions(all);
   const Run whole = run(subject, std::move(all));
   if (whole.failed()) return whole.failure;
-  const std::int64_t cut = 1 + c.shift % (c.tokens - 1);
+  const std::int64_t cut = cut_of(c.shift, c.tokens);
   Law law = the_same(subject, c, "two appends to one cache are not one append");
   Tally tally;
   Run first;

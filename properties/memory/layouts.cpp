@@ -124,11 +124,11 @@ Finding check_chunks(Subject& subject, const Case& c) {
   const CaseRange rows{0, c.batch}, tokens{0, c.tokens};
   std::vector<Part> parts;
   if (c.tokens > 1) {
-    const std::int64_t cut = 1 + c.shift % (c.tokens - 1);
+    const std::int64_t cut = cut_of(c.shift, c.tokens);
     parts = {part_of(c, rows, {0, cut}), part_of(c, rows, {cut, c.tokens})};
   }
   if (c.batch > 1) {
-    const std::int64_t cut = 1 + c.shift % (c.batch - 1);
+    const std::int64_t cut = cut_of(c.shift, c.batch);
     parts.push_back(part_of(c, {0, cut}, tokens));
     parts.push_back(part_of(c, {cut, c.batch}, tokens));
   }

@@ -55,10 +55,9 @@ class CellComparison {
     if (is_refused(b_, problem, execution)) return std::move(out_);
     Outputs given = execution.outputs[0];
     std::vector<std::size_t> next(outputs.tensors.size(), 0);
-    for_each_row(problem.asked, [&](const HeadPlace& at) {
+    for_each_row(problem, [&](const HeadPlace& at) {
       const TensorPlaces& places = problem.tensor[at.tensor];
-      const std::int64_t row =
-          places.out_at + out_index(problem.asked, at.tensor, at.b, at.t, at.h);
+      const std::int64_t row = out_row(problem, given.placement, at);
       for (std::int64_t e = 0; e < problem.asked.tensor[at.tensor].head_dim; ++e)
         store(given[static_cast<std::size_t>(places.out)], c.dtype, row + e,
               outputs.tensors.at(at.tensor).values.at(next[at.tensor]++));

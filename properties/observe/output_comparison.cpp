@@ -36,13 +36,12 @@ const std::byte* OutputSide::row(const HeadPlace& at) const {
   const TensorPlaces& places = problem.tensor[at.tensor];
   const auto buffer = static_cast<std::size_t>(places.out);
   return outputs[buffer].data() +
-         (places.out_at + out_index(problem.asked, at.tensor, at.b, at.t, at.h)) *
-             problem.buffers[buffer].element_bytes();
+         out_row(problem, outputs.placement, at) * problem.buffers[buffer].element_bytes();
 }
 
 void OutputComparison::add(const OutputSide& a, const OutputSide& b, bool in_sweep) {
   in_sweep_ = in_sweep;
-  for_each_row(a.problem.asked, [&](const HeadPlace& at) { add_row(a, b, at); });
+  for_each_row(a.problem, [&](const HeadPlace& at) { add_row(a, b, at); });
 }
 
 void OutputComparison::add_row(const OutputSide& a, const OutputSide& b, const HeadPlace& at) {

@@ -46,11 +46,13 @@ class OutputComparison {
 
 /// Calls visit(place) for each row of each tensor, also of those that are copied.
 template <class Visit>
-void for_each_row(const rope_problem& p, Visit&& visit) {
+void for_each_row(const harness::Problem& problem, Visit&& visit) {
+  const rope_problem& p = problem.asked;
   for (std::uint32_t i = 0; i < p.tensor_count; ++i)
     for (std::int64_t b = 0; b < p.batch; ++b)
       for (std::int64_t t = 0; t < p.tokens; ++t)
-        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) visit(harness::HeadPlace{i, b, t, h});
+        for (std::int64_t h = 0; h < p.tensor[i].heads && has_output(problem, i, b, t); ++h)
+          visit(harness::HeadPlace{i, b, t, h});
 }
 
 }  // namespace ropewalk::properties
