@@ -2,6 +2,7 @@
 // prints.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,14 @@ std::string printable_lines(std::string_view text);
 /// At most `bytes_max` bytes of the text, as printable() writes them, with '...' if some were cut
 /// off.
 std::string printable_start(std::string_view text, std::size_t bytes_max);
+
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t bytes = 0;  ///< 0: not UTF-8
+};
+
+/// The first character of `text`, which must not be empty. Overlong forms and surrogates are not
+/// UTF-8.
+CodePoint first_code_point(std::string_view text);
 
 }  // namespace ropewalk

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "base/utf8.h"
+#include "base/printable.h"
 
 namespace ropewalk {
 namespace {

@@ -3,12 +3,20 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "base/bad_file.h"
-
 namespace ropewalk {
+
+/// A file from a user that cannot be used. what() is one line: the file, the line number if known,
+/// and what is wrong. The command exits with 2.
+class BadFile : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  BadFile(const std::string& file, std::int64_t line, const std::string& what)
+      : std::runtime_error(file + ":" + std::to_string(line) + ": " + what) {}
+};
 
 /// Returns the whole text. Throws BadFile unless it is a readable regular file of at most `mib_max`
 /// MiB.

@@ -1,9 +1,7 @@
 // The command: picks the verb, and turns errors into one line and an exit code.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -13,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "base/printable.h"
+#include "base/system/descriptor.h"
 #include "base/system/memory_limits.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"
@@ -101,48 +101,41 @@ fs::path folder_of(const Options& options) {
   }
 }
 
-// One run at a time writes to a folder. The lock is the kernel's (flock): it ends with the process
-// that holds it, even if that is killed, and workers do not inherit it.
-/// Gives one run the folder to which it writes. Makes the folder if it is missing, and removes it
-/// again if the run leaves it empty. The lock is on the folder itself, so there is no lock file.
+// Gives one run the folder to which it writes. Makes the folder if it is missing, and removes it
+// again if the run leaves it empty. The lock is the kernel's (flock) and on the folder itself: it
+// ends with the process that holds it, even if that is killed, and workers do not inherit it.
+// Throws UsageError if another run writes there. If folders cannot be locked (NFS), it prints that
+// on standard error and goes on.
 class FolderLock {
  public:
-  /// Throws UsageError with one line that names the folder to which another run writes. If
-  /// folders cannot be locked (NFS), it prints that on standard error and goes on.
-  explicit FolderLock(const VerbOptions& options);
-  ~FolderLock();
+  explicit FolderLock(fs::path folder) : folder_(std::move(folder)) {
+    if (folder_.empty()) return;
+    std::error_code error;
+    is_new_ = fs::create_directories(folder_, error);
+    if (error)
+      throw UsageError("cannot make the folder " + folder_.string() + ": " + error.message());
+    lock_.emplace(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock_->is_open()) return;  // a file in its place, of which the verb tells
+    if (flock(lock_->number(), LOCK_EX | LOCK_NB) == 0) return;
+    if (errno == EWOULDBLOCK)
+      throw UsageError(folder_.string() +
+                       ": another run writes there; wait until it ends, or give this run a folder "
+                       "of its own with --out");
+    fmt::print(stderr, "ropewalk: {} cannot be locked ({}): do not let another run write there\n",
+               folder_.string(), std::generic_category().message(errno));
+  }
+  ~FolderLock() {
+    std::error_code error;
+    if (is_new_) fs::remove(folder_, error);  // removes an empty folder only
+  }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
   fs::path folder_;
   bool is_new_ = false;
-  int descriptor_ = -1;
+  std::optional<Descriptor> lock_;
 };
-
-FolderLock::FolderLock(const VerbOptions& options)
-    : folder_(std::visit([](const auto& o) { return folder_of(o); }, options)) {
-  if (folder_.empty()) return;
-  std::error_code error;
-  is_new_ = fs::create_directories(folder_, error);
-  if (error)
-    throw UsageError("cannot make the folder " + folder_.string() + ": " + error.message());
-  descriptor_ = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor_ < 0) return;  // a file in its place, of which the verb tells
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-  if (errno == EWOULDBLOCK)
-    throw UsageError(folder_.string() +
-                     ": another run writes there; wait until it ends, or give this run a folder of "
-                     "its own with --out");
-  fmt::print(stderr, "ropewalk: {} cannot be locked ({}): do not let another run write there\n",
-             folder_.string(), std::generic_category().message(errno));
-}
-
-FolderLock::~FolderLock() {
-  std::error_code error;
-  if (is_new_) fs::remove(folder_, error);  // removes an empty folder only
-  if (descriptor_ >= 0) close(descriptor_);
-}
 
 void take_targets_of(VerbOptions& options) {
   const std::vector<std::string> beside{"plain", "avx2", "avx512"};
@@ -160,7 +153,7 @@ int run_verb(Parsed& parsed) {
     return std::visit(
         [&](const auto& options) {
           require_memory(parsed.verb, options);
-          const FolderLock folder(parsed.options);
+          const FolderLock folder(folder_of(options));
           return final_exit_code(run(options));
         },
         parsed.options);

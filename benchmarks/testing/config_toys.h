@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bad_file.h"
+#include "base/text_file.h"
 #include "benchmarks/configs/model_config.h"
 
 namespace ropewalk::bench {

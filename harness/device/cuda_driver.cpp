@@ -3,71 +3,34 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <boost/preprocessor/seq/for_each.hpp>
+#include <boost/preprocessor/stringize.hpp>
+#include <boost/preprocessor/variadic/to_seq.hpp>
 #include <cstdlib>
 
 namespace ropewalk::harness::cuda {
 namespace {
 
-// Looks functions up until one is missing.
-class Symbols {
- public:
-  explicit Symbols(void* library) : library_(library) {}
-
-  template <class Function>
-  void find(Function*& function, const char* symbol) {
-    function = reinterpret_cast<Function*>(dlsym(library_, symbol));
-    if (function == nullptr && missing_.empty()) missing_ = symbol;
-  }
-  const std::string& missing() const { return missing_; }
-
- private:
-  void* library_;
-  std::string missing_;
-};
-
+// Fills the members of `d` from the library. Returns the first symbol that is missing.
 std::string find_all(void* library, Driver& d) {
-  Symbols symbols(library);
-  symbols.find(d.Init, "cuInit");
-  symbols.find(d.DriverGetVersion, "cuDriverGetVersion");
-  symbols.find(d.DeviceGetCount, "cuDeviceGetCount");
-  symbols.find(d.DeviceGet, "cuDeviceGet");
-  symbols.find(d.DeviceGetName, "cuDeviceGetName");
-  symbols.find(d.DeviceGetPCIBusId, "cuDeviceGetPCIBusId");
-  symbols.find(d.DeviceGetAttribute, "cuDeviceGetAttribute");
-  symbols.find(d.DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
-  symbols.find(d.CtxSetCurrent, "cuCtxSetCurrent");
-  symbols.find(d.CtxGetCurrent, "cuCtxGetCurrent");
-  symbols.find(d.CtxSynchronize, "cuCtxSynchronize");
-  symbols.find(d.MemAlloc, "cuMemAlloc_v2");
-  symbols.find(d.MemFree, "cuMemFree_v2");
-  symbols.find(d.MemGetInfo, "cuMemGetInfo_v2");
-  symbols.find(d.MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
-  symbols.find(d.MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
-  symbols.find(d.MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
-  symbols.find(d.MemsetD8Async, "cuMemsetD8Async");
-  symbols.find(d.StreamCreate, "cuStreamCreate");
-  symbols.find(d.StreamSynchronize, "cuStreamSynchronize");
-  symbols.find(d.StreamQuery, "cuStreamQuery");
-  symbols.find(d.EventCreate, "cuEventCreate");
-  symbols.find(d.EventRecord, "cuEventRecord");
-  symbols.find(d.EventSynchronize, "cuEventSynchronize");
-  symbols.find(d.EventElapsedTime, "cuEventElapsedTime");
-  symbols.find(d.EventDestroy, "cuEventDestroy_v2");
-  symbols.find(d.ModuleLoadDataEx, "cuModuleLoadDataEx");
-  symbols.find(d.ModuleGetFunction, "cuModuleGetFunction");
-  symbols.find(d.ModuleUnload, "cuModuleUnload");
-  symbols.find(d.LaunchKernel, "cuLaunchKernel");
-  symbols.find(d.StreamBeginCapture, "cuStreamBeginCapture_v2");
-  symbols.find(d.StreamEndCapture, "cuStreamEndCapture");
-  symbols.find(d.GraphGetNodes, "cuGraphGetNodes");
-  symbols.find(d.GraphNodeGetType, "cuGraphNodeGetType");
-  symbols.find(d.GraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
-  symbols.find(d.GraphUpload, "cuGraphUpload");
-  symbols.find(d.GraphLaunch, "cuGraphLaunch");
-  symbols.find(d.GraphExecDestroy, "cuGraphExecDestroy");
-  symbols.find(d.GraphDestroy, "cuGraphDestroy");
-  symbols.find(d.GetErrorString, "cuGetErrorString");
-  return symbols.missing();
+  std::string missing;
+  const auto find = [&]<class Function>(Function*& function, const char* symbol) {
+    function = reinterpret_cast<Function*>(dlsym(library, symbol));
+    if (function == nullptr && missing.empty()) missing = symbol;
+  };
+#define FIND(r, ending, name) find(d.name, "cu" BOOST_PP_STRINGIZE(name) ending);
+#define FIND_ALL(ending, ...) \
+  BOOST_PP_SEQ_FOR_EACH(FIND, ending, BOOST_PP_VARIADIC_TO_SEQ(__VA_ARGS__))
+  FIND_ALL("", Init, DriverGetVersion, DeviceGetCount, DeviceGet, DeviceGetName, DeviceGetPCIBusId,
+           DeviceGetAttribute, DevicePrimaryCtxRetain, CtxSetCurrent, CtxGetCurrent, CtxSynchronize,
+           MemsetD8Async, StreamCreate, StreamSynchronize, StreamQuery, EventCreate, EventRecord,
+           EventSynchronize, EventElapsedTime, ModuleLoadDataEx, ModuleGetFunction, ModuleUnload,
+           LaunchKernel, StreamEndCapture, GraphGetNodes, GraphNodeGetType,
+           GraphInstantiateWithFlags, GraphUpload, GraphLaunch, GraphExecDestroy, GraphDestroy,
+           GetErrorString)
+  FIND_ALL("_v2", MemAlloc, MemFree, MemGetInfo, MemcpyHtoDAsync, MemcpyDtoHAsync, MemcpyDtoDAsync,
+           EventDestroy, StreamBeginCapture)
+  return missing;
 }
 
 }  // namespace

@@ -127,12 +127,16 @@ struct PhaseAngles {
   }
 };
 
-/// The position at an offset in bytes.
+/// The integer of 64 or 32 bits at an offset in bytes.
+template <class Access>
+constexpr std::int64_t integer_at(const void* base, bool wide, std::int64_t offset,
+                                  const Access& access) {
+  return wide ? access.template load_constant<Elements<std::int64_t, 1>>(base, offset).at[0]
+              : access.template load_constant<Elements<std::int32_t, 1>>(base, offset).at[0];
+}
 template <class Access>
 constexpr std::int64_t position_at(const Launch& l, std::int64_t offset, const Access& access) {
-  return l.wide_positions
-             ? access.template load_constant<Elements<std::int64_t, 1>>(l.positions, offset).at[0]
-             : access.template load_constant<Elements<std::int32_t, 1>>(l.positions, offset).at[0];
+  return integer_at(l.positions, l.wide_positions, offset, access);
 }
 
 /// The token of a row, on the first axis. Without positions its position is 0.
@@ -204,11 +208,9 @@ struct AxisPhaseAngles {
 };
 
 /// Turns the pairs of a unit: y1 = scale (x1 cos - x2 sin), y2 = scale (x2 cos + x1 sin).
-template <class S, class Access>
-constexpr void turn_unit(typename S::Unit (&unit)[S::accesses], const Turns<S::pairs>& turns,
-                         float scale, const Access& access) {
-  Elements<float, S::width> x[S::accesses];
-  for (std::size_t a = 0; a < S::accesses; ++a) x[a] = access.to_floats(unit[a]);
+template <class S>
+constexpr void turn_floats(Elements<float, S::width> (&x)[S::accesses],
+                           const Turns<S::pairs>& turns, float scale) {
   for (std::size_t j = 0; j < S::pairs; ++j) {
     float& first = x[S::first(j) / S::width].at[S::first(j) % S::width];
     float& second = x[S::second(j) / S::width].at[S::second(j) % S::width];
@@ -216,6 +218,13 @@ constexpr void turn_unit(typename S::Unit (&unit)[S::accesses], const Turns<S::p
     first = scale * (x1 * turns.cos[j] - x2 * turns.sin[j]);
     second = scale * (x2 * turns.cos[j] + x1 * turns.sin[j]);
   }
+}
+template <class S, class Access>
+constexpr void turn_unit(typename S::Unit (&unit)[S::accesses], const Turns<S::pairs>& turns,
+                         float scale, const Access& access) {
+  Elements<float, S::width> x[S::accesses];
+  for (std::size_t a = 0; a < S::accesses; ++a) x[a] = access.to_floats(unit[a]);
+  turn_floats<S>(x, turns, scale);
   for (std::size_t a = 0; a < S::accesses; ++a)
     unit[a] = access.template from_floats<typename S::Data>(x[a]);
 }
@@ -286,12 +295,18 @@ constexpr void copy_heads(const LaunchTensor& tensor, RowOffsets begin, Index gr
   }
 }
 
+/// The tensor of an item.
+template <class Index>
+constexpr std::uint32_t tensor_of(const Launch& launch, Index item) {
+  std::uint32_t t = 0;
+  while (t + 1 < launch.tensors && item >= static_cast<Index>(launch.tensor[t + 1].first_item)) ++t;
+  return t;
+}
+
 /// Works on one item of the launch.
 template <class S, class Angles, class Index, class Access>
 constexpr void work_on_item(const Launch& launch, Index item, const Access& access) {
-  std::uint32_t t = 0;
-  while (t + 1 < launch.tensors && item >= static_cast<Index>(launch.tensor[t + 1].first_item)) ++t;
-  const LaunchTensor& tensor = launch.tensor[t];
+  const LaunchTensor& tensor = launch.tensor[tensor_of(launch, item)];
   const Parts<Index> unit =
       split(tensor.units, static_cast<Index>(item - static_cast<Index>(tensor.first_item)));
   const Parts<Index> row = split(tensor.groups, unit.quotient);
@@ -333,6 +348,22 @@ constexpr void rotate_items(const Launch& launch, const Lane& lane, const Access
        item += lanes)
     work_on_item<S, Angles>(launch, item, access);
 }
+
+/// The bodies of a kernel. Each has one for all launches: `cuda`, `cuda_phase` and `cuda_naive`.
+struct CudaBodies {
+  using Angles = TableAngles;
+  using OnAxes = AxisTableAngles;  // of a launch with axes
+  static constexpr bool naive = false;
+};
+struct CudaPhaseBodies {
+  using Angles = PhaseAngles;
+  using OnAxes = AxisPhaseAngles;
+  static constexpr bool naive = false;
+};
+struct CudaNaiveBodies {
+  using Angles = TableAngles;
+  static constexpr bool naive = true;
+};
 
 /// The shape of a wide path: 16 bytes an access.
 template <class Data, std::int32_t pairing>

@@ -6,7 +6,8 @@
 //
 //   rope_KERNEL_(f32|f16|bf16)_(half_split|interleaved)_(wide|short|general)_i(32|64)
 //
-// KERNEL is the name of the kernel, with _axes behind it for positions with axes (rope_axes).
+// KERNEL is the name of the kernel, with _axes behind it for positions with axes (rope_axes), or
+// _heads for rope_norm and rope_append, with axes or without.
 // The last part is the width of an item's index. Offsets in memory have 64 bits in all of them.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -22,6 +23,7 @@
 #include "kernels/api/half.h"
 #include "kernels/common/turn_fractions.h"
 #include "kernels/cuda/bodies.h"
+#include "kernels/cuda/heads.h"
 #include "kernels/cuda/plan.h"
 
 ROPEWALK_PLUGIN();
@@ -66,6 +68,23 @@ class DeviceAccess {
     *reinterpret_cast<To*>(static_cast<std::byte*>(base) + offset) = std::bit_cast<To>(unit);
   }
 
+  static constexpr unsigned lanes_of_team = 1;  // that a thread has
+  __host__ __device__ static float root(float value) {
+#ifdef __CUDA_ARCH__
+    return __fsqrt_rn(value);
+#else
+    return value;
+#endif
+  }
+  __host__ __device__ static void add_team([[maybe_unused]] float (&sum)[1],
+                                           [[maybe_unused]] unsigned lanes,
+                                           [[maybe_unused]] unsigned number) {
+#ifdef __CUDA_ARCH__
+    const unsigned team = (0xffffffffU >> (32 - lanes)) << (threadIdx.x % 32 - number);
+    for (unsigned apart = lanes / 2; apart > 0; apart /= 2)
+      sum[0] += __shfl_xor_sync(team, sum[0], static_cast<int>(apart));
+#endif
+  }
   template <class Data, std::size_t count>
   __host__ __device__ static Elements<float, count> to_floats(const Elements<Data, count>& from) {
     Elements<float, count> out;
@@ -136,12 +155,20 @@ __device__ Lane this_lane() {
 // One __global__ function for each body. They have C names, so that a tool needs no demangler.
 // With 64-bit indices four blocks of a multiprocessor are asked for, else some registers spill.
 // With 32 bits that would cost registers, as nvcc then takes all that it may
-// (docs/cuda-kernels.md).
-#define ROPEWALK_GLOBAL(kernel, angles, type, data, pairing, layout, path, shape, bits)           \
-  extern "C" __global__ void __launch_bounds__(DeviceSize{}.threads_of_block, bits == 32 ? 0 : 4) \
-      rope_##kernel##_##type##_##pairing##_##path##_i##bits(const __grid_constant__ Launch l) {   \
-    rotate_items<shape<data, layout>, angles, std::uint##bits##_t>(l, this_lane(),                \
-                                                                   DeviceAccess{});               \
+// (docs/cuda-kernels.md). Bodies of heads are asked for five: without it some spill at 64
+// registers, and others take 113.
+template <class Angles>
+constexpr int least_blocks = 0;
+template <>
+constexpr int least_blocks<CudaBodies> = blocks_at_once;
+template <>
+constexpr int least_blocks<CudaPhaseBodies> = blocks_at_once;
+#define ROPEWALK_GLOBAL(kernel, angles, type, data, pairing, layout, path, shape, bits)         \
+  extern "C" __global__ void __launch_bounds__(DeviceSize{}.threads_of_block,                   \
+                                               bits == 32 ? least_blocks<angles> : 4)           \
+      rope_##kernel##_##type##_##pairing##_##path##_i##bits(const __grid_constant__ Launch l) { \
+    rotate_items<shape<data, layout>, angles, std::uint##bits##_t>(l, this_lane(),              \
+                                                                   DeviceAccess{});             \
   }
 #define ROPEWALK_INDICES(...) ROPEWALK_GLOBAL(__VA_ARGS__, 32) ROPEWALK_GLOBAL(__VA_ARGS__, 64)
 #define ROPEWALK_PAIRINGS(kernel, angles, type, data, path, shape)                       \
@@ -162,6 +189,10 @@ ROPEWALK_TYPES(cuda_axes, AxisTableAngles, wide, Wide)
 ROPEWALK_TYPES(cuda_axes, AxisTableAngles, general, General)
 ROPEWALK_TYPES(cuda_phase_axes, AxisPhaseAngles, wide, Wide)
 ROPEWALK_TYPES(cuda_phase_axes, AxisPhaseAngles, general, General)
+ROPEWALK_TYPES(cuda_heads, CudaBodies, wide, Short)
+ROPEWALK_TYPES(cuda_heads, CudaBodies, general, Naive)
+ROPEWALK_TYPES(cuda_phase_heads, CudaPhaseBodies, wide, Short)
+ROPEWALK_TYPES(cuda_phase_heads, CudaPhaseBodies, general, Naive)
 
 namespace {
 
@@ -205,6 +236,7 @@ struct Paths {
 struct Cuda {
   static constexpr Paths plain{ROPEWALK_PATHS(cuda, short)};
   static constexpr Paths axes{ROPEWALK_PATHS(cuda_axes, wide)};
+  static constexpr Paths heads{ROPEWALK_PATHS(cuda_heads, wide)};
   static constexpr bool own_angles = false;
   static constexpr auto options = table_options;
 };
@@ -212,15 +244,23 @@ struct CudaPhase {
   // One of its own for one head would be slower (docs/cuda-kernels.md).
   static constexpr Paths plain{ROPEWALK_PATHS(cuda_phase, wide)};
   static constexpr Paths axes{ROPEWALK_PATHS(cuda_phase_axes, wide)};
+  static constexpr Paths heads{ROPEWALK_PATHS(cuda_phase_heads, wide)};
   static constexpr bool own_angles = true;
   static constexpr auto options = phase_options;
 };
 struct CudaNaive {
   static constexpr Functions general = ROPEWALK_TABLE(cuda_naive, general);
-  static constexpr Paths plain{general, general, general}, axes = plain;  // general alone is used
+  static constexpr Paths plain{general, general, general};  // general alone is used
+  static constexpr Paths axes = plain, heads = plain;
   static constexpr bool own_angles = false;
   static constexpr auto options = naive_options;
 };
+
+template <class Kernel>
+const Paths& paths_of(const rope_problem& p) {
+  if (norm_of(p) != nullptr || append_of(p) != nullptr) return Kernel::heads;
+  return axes_of(p) != nullptr ? Kernel::axes : Kernel::plain;
+}
 
 // What prepare keeps: how large the device is, and in its memory the turn fractions and the map
 // from pairs to axes.
@@ -286,8 +326,7 @@ std::int32_t prepare(const rope_problem* p, void** out) {
     auto state = std::make_unique<State>();
     cudaError_t error = measure_device(*state);
     const rope_axes* const axes = axes_of(*p);
-    if (error == cudaSuccess)
-      error = load_functions(*p, axes == nullptr ? Kernel::plain : Kernel::axes);
+    if (error == cudaSuccess) error = load_functions(*p, paths_of<Kernel>(*p));
     if (error == cudaSuccess && Kernel::own_angles)
       error = copy_to_device(*p, turn_fractions_of(*p).data(), state->fractions);
     if (error == cudaSuccess && axes != nullptr)
@@ -307,7 +346,7 @@ void release(void* state) {
 template <class Kernel>
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void* prepared) {
   const State& state = *static_cast<const State*>(prepared);
-  const Paths& all = state.axis_of_pair == nullptr ? Kernel::plain : Kernel::axes;
+  const Paths& all = paths_of<Kernel>(*p);
   Launches launches = launches_of(*p, *o, Kernel::options(state.device), state.fractions);
   for (int i = 0; i < launches.count; ++i) {
     Launch& launch = launches.launch[i];
@@ -336,7 +375,7 @@ KernelInfo described(const char* name, const char* summary) {
   info.memory = ROPE_CUDA;
   info.angle_contract = Kernel::own_angles ? ROPE_CONTRACT_EXACT : ROPE_CONTRACT_TABLE;
   info.flags = promises;
-  if (!std::is_same_v<Kernel, CudaNaive>) info.extensions = extension_bit(ROPE_EXT_AXES);
+  if (!std::is_same_v<Kernel, CudaNaive>) info.extensions = extensions;
   info.supports = supports < Kernel::own_angles ? ROPE_ANGLES_INV_FREQ : ROPE_ANGLES_TABLE > ;
   info.prepare = prepare<Kernel>;
   info.apply = apply<Kernel>;

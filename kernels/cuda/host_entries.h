@@ -8,26 +8,11 @@
 #include "kernels/api/half.h"
 #include "kernels/common/turn_fractions.h"
 #include "kernels/cuda/bodies.h"
+#include "kernels/cuda/heads.h"
 #include "kernels/cuda/host_launcher.h"
 #include "kernels/cuda/plan.h"
 
 namespace ropewalk::cuda {
-
-/// The bodies of a kernel. Each has one for all launches: `cuda`, `cuda_phase` and `cuda_naive`.
-struct CudaBodies {
-  using Angles = TableAngles;
-  using OnAxes = AxisTableAngles;  // of a launch with axes
-  static constexpr bool naive = false;
-};
-struct CudaPhaseBodies {
-  using Angles = PhaseAngles;
-  using OnAxes = AxisPhaseAngles;
-  static constexpr bool naive = false;
-};
-struct CudaNaiveBodies {
-  using Angles = TableAngles;
-  static constexpr bool naive = true;
-};
 
 /// A body with all that is chosen: body(launch, lane, access).
 template <class S, class Angles, class Index>
@@ -53,6 +38,9 @@ void with_width(const Launch& launch, Use& use) {
                                      Wide<Data, pairing>>;
   if constexpr (Bodies::naive)
     with_index<Angles, Naive<Data, pairing>>(launch, use);
+  else if (launch.heads)
+    launch.wide ? with_index<Bodies, Short<Data, pairing>>(launch, use)
+                : with_index<Bodies, Naive<Data, pairing>>(launch, use);
   else if (launch.axis_of_pair != nullptr)
     launch.wide ? with_index<typename Bodies::OnAxes, Wide<Data, pairing>>(launch, use)
                 : with_index<typename Bodies::OnAxes, General<Data, pairing>>(launch, use);

@@ -11,7 +11,7 @@ const RegisteredKernel cuda{{
     .summary = "the body of the kernel cuda, run by the host launcher",
     .source = "this project",
     .flags = promises | ROPE_HOST_LAUNCHER,
-    .extensions = extension_bit(ROPE_EXT_AXES),
+    .extensions = extensions,
     .supports = supports<ROPE_ANGLES_TABLE>,
     .apply = apply_on_host<CudaBodies, table_options>,
 }};
@@ -22,7 +22,7 @@ const RegisteredKernel phase{{
     .source = "this project",
     .angle_contract = ROPE_CONTRACT_EXACT,
     .flags = promises | ROPE_HOST_LAUNCHER,
-    .extensions = extension_bit(ROPE_EXT_AXES),
+    .extensions = extensions,
     .supports = supports<ROPE_ANGLES_INV_FREQ>,
     .prepare = prepare_fractions,
     .apply = apply_on_host<CudaPhaseBodies, phase_options>,

@@ -6,6 +6,7 @@
 // What it cannot show: effects of memory order between lanes that run at the same time, the
 // compiler's own errors, asynchronous copies. Nothing here allocates.
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -54,6 +55,13 @@ class HostAccess {
     if (aligned(at, sizeof(Unit), "a store")) std::memcpy(at, &unit, sizeof(Unit));
   }
 
+  static constexpr std::uint32_t lanes_of_team = 32;  ///< at most: the first one runs all of them
+  static float root(float value) { return std::sqrt(value); }
+  static void add_team(float (&sum)[lanes_of_team], std::uint32_t lanes, std::uint32_t) {
+    for (std::uint32_t apart = lanes / 2; apart > 0; apart /= 2)
+      for (std::uint32_t n = 0; n < lanes; ++n)
+        if ((n & apart) == 0) sum[n] = sum[n + apart] = sum[n] + sum[n + apart];
+  }
   template <class Data, std::size_t count>
   static constexpr Elements<float, count> to_floats(const Elements<Data, count>& from) {
     Elements<float, count> out{};

@@ -99,6 +99,17 @@ struct LaunchTensor {
   Divisor groups;                   ///< an item has the heads group, group + groups, ...
 };
 
+/// What rope_norm and rope_append ask of a tensor. If it is appended, its `out` is its cache.
+struct HeadTensor {
+  const void* weight = nullptr;     ///< NULL: 1
+  std::int64_t page = 0, slot = 0;  ///< strides in bytes
+  std::uint64_t teams = 0;          ///< each has 2^lane_bits lanes, at most 32
+  std::uint32_t lane_bits = 0;
+  float head_dim = 1;
+  bool norm = false, append = false;
+  bool whole_units = false;  ///< its heads can be cut into units of 16 bytes, aligned or not
+};
+
 /// A launch. An item is one unit of every head of a group, of one token:
 /// item = first_item + (row * groups + group) * units + unit, where row = batch * tokens + token.
 struct Launch {
@@ -119,6 +130,15 @@ struct Launch {
   Grid grid;
   const std::uint8_t* axis_of_pair = nullptr;  ///< of rope_axes; NULL: the positions have no axes
   std::int64_t axes = 0, position_axis = 0, table_axis = 0;  ///< their number; strides in bytes
+  // Of rope_norm and rope_append. If `heads`, an item is a lane of a team, and `units` are those of
+  // a head (heads.h). The items of each tensor begin at a multiple of 32.
+  bool heads = false;
+  bool wide_slots = true;  ///< int64, else int32
+  std::int32_t weight_type = ROPE_F32;
+  float epsilon = 0, plus_one = 0;  ///< plus_one is added to each weight
+  const void* slots = nullptr;
+  Divisor page_size;  ///< with 64 bits
+  HeadTensor head[ROPE_MAX_TENSORS];
 };
 
 }  // namespace ropewalk::cuda

@@ -51,9 +51,10 @@ inline std::int64_t bytes_of(const rope_problem& p) {
   return data_type(Dtype{p.tensor[0].in_dtype}).bytes;
 }
 
-/// The elements of a head that a launch copies.
-inline std::int64_t copied_elements(const rope_problem& p, const rope_tensor& s) {
-  if (s.in_place != 0) return 0;
+/// The elements of a head that a launch copies, or normalizes alone.
+inline std::int64_t copied_elements(const rope_problem& p, std::uint32_t i) {
+  const rope_tensor& s = p.tensor[i];
+  if (s.in_place != 0 && !marks(norm_of(p), i)) return 0;
   return s.rotate != 0 ? s.head_dim - p.rotary_dim : s.head_dim;
 }
 
@@ -83,6 +84,11 @@ inline LaunchTensor placed(const rope_problem& p, const rope_operands& o, std::u
   t.out_token = stride(p.tokens, s.out_token_stride);
   t.out_head = stride(s.heads, s.out_head_stride);
   t.heads = static_cast<std::uint64_t>(s.heads);
+  if (const rope_append* append = append_of(p); marks(append, i)) {
+    t.out = append_of(o)->cache[i];
+    t.out_batch = t.out_token = 0;
+    t.out_head = stride(s.heads, append->head_stride[i]);
+  }
   if (s.rotate == 0) return t;
   t.window_begin = s.rotary_offset * bytes;
   t.window_bytes = p.rotary_dim * bytes;
@@ -99,16 +105,54 @@ struct TensorItems {
   std::uint64_t rotated_units, units, groups, items;
 };
 /// With one head in an item.
-inline TensorItems items_of(const rope_problem& p, const rope_tensor& s, bool wide) {
+inline TensorItems items_of(const rope_problem& p, std::uint32_t i, bool wide) {
+  const rope_tensor& s = p.tensor[i];
   const UnitSize size = unit_size(p, wide);
   TensorItems out{};
   if (s.rotate != 0)
     out.rotated_units = static_cast<std::uint64_t>(p.rotary_dim / (size.width * size.accesses));
-  out.units = out.rotated_units + static_cast<std::uint64_t>(copied_elements(p, s) / size.width);
+  out.units = out.rotated_units + static_cast<std::uint64_t>(copied_elements(p, i) / size.width);
   out.groups = static_cast<std::uint64_t>(s.heads);
   const auto rows = static_cast<std::uint64_t>(p.batch) * static_cast<std::uint64_t>(p.tokens);
   out.items = rows * out.units * out.groups;
   return out;
+}
+
+/// Bytes within a head, of which accesses of 16 bytes need multiples.
+inline std::int64_t sizes_in_head(const rope_problem& p, std::uint32_t i) {
+  const rope_tensor& s = p.tensor[i];
+  const std::int64_t half = p.rotary_dim / (p.pairing == ROPE_HALF_SPLIT ? 2 : 1);
+  const std::int64_t window = s.rotate != 0 ? s.rotary_offset | half : 0;
+  return (window | (copied_elements(p, i) != 0 ? s.head_dim : 0)) * bytes_of(p);
+}
+
+/// What rope_norm and rope_append ask of a tensor, without its teams.
+inline HeadTensor placed_head(const rope_problem& p, const rope_operands& o, std::uint32_t i) {
+  HeadTensor h;
+  h.norm = marks(norm_of(p), i);
+  h.append = marks(append_of(p), i);
+  h.head_dim = static_cast<float>(p.tensor[i].head_dim);
+  h.whole_units = sizes_in_head(p, i) % 16 == 0;
+  if (h.norm && norm_of(o) != nullptr) h.weight = norm_of(o)->weight[i];
+  if (!h.append) return h;
+  const rope_append& a = *append_of(p);
+  h.page = a.pages > 1 ? a.page_stride[i] * bytes_of(p) : 0;
+  h.slot = a.page_size > 1 ? a.slot_stride[i] * bytes_of(p) : 0;
+  return h;
+}
+
+/// Fills in what the tensors of a launch share of rope_norm and rope_append.
+inline void place_heads(Launch& launch, const rope_problem& p, const rope_operands& o) {
+  if (const rope_norm* norm = norm_of(p); norm != nullptr) {
+    launch.weight_type = norm->weight_dtype;
+    launch.epsilon = static_cast<float>(norm->epsilon);
+    launch.plus_one = norm->weight_plus_one != 0 ? 1.0F : 0.0F;
+  }
+  if (const rope_append* append = append_of(p); append != nullptr) {
+    launch.slots = append_of(o)->slot;
+    launch.wide_slots = append->slot_dtype == ROPE_I64;
+    launch.page_size = Divisor::of<std::uint64_t>(static_cast<std::uint64_t>(append->page_size));
+  }
 }
 
 /// Groups the heads of the tensors of a launch. An item has the fewest heads, a power of two, with
@@ -144,8 +188,10 @@ void cut_into_items(Launch& launch, const TensorItems* items, const rope_problem
     t.rotated_units = items[i].rotated_units;
     t.units = Divisor::of<Index>(items[i].units);
     t.groups = Divisor::of<Index>(items[i].groups);
-    first += items[i].items;
+    launch.head[i].teams = items[i].items >> launch.head[i].lane_bits;
+    first += launch.heads ? (items[i].items + 31) / 32 * 32 : items[i].items;
   }
+  launch.items = first;
   launch.tokens = Divisor::of<Index>(static_cast<std::uint64_t>(p.tokens));
   launch.small_index = sizeof(Index) == 4;
   const DeviceSize& device = options.device;
@@ -168,16 +214,14 @@ inline bool fits_small_index(const Launch& launch, std::uint64_t tokens) {
 /// Whether every access to a tensor, of this call and to its tables, may be 16 bytes wide: by the
 /// pointers, the strides, the window and what is copied.
 inline bool fits_wide(const rope_problem& p, const rope_operands& o, std::uint32_t i) {
-  const rope_tensor& s = p.tensor[i];
   const LaunchTensor t = detail::placed(p, o, i);
+  const HeadTensor h = detail::placed_head(p, o, i);
   const std::int64_t bytes = detail::bytes_of(p);
   const auto address = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
-  std::int64_t together =
-      t.in_batch | t.in_token | t.in_head | t.out_batch | t.out_token | t.out_head | t.window_begin;
-  if (s.rotate != 0) together |= p.pairing == ROPE_HALF_SPLIT ? t.window_bytes / 2 : t.window_bytes;
-  if (s.in_place == 0) together |= s.head_dim * bytes;
-  if (((static_cast<std::uintptr_t>(together) | address(t.in) | address(t.out)) & 15U) != 0)
-    return false;
+  const std::int64_t together = t.in_batch | t.in_token | t.in_head | t.out_batch | t.out_token |
+                                t.out_head | h.page | h.slot | detail::sizes_in_head(p, i);
+  const std::uintptr_t pointers = address(t.in) | address(t.out) | address(h.weight);
+  if (((static_cast<std::uintptr_t>(together) | pointers) & 15U) != 0) return false;
   const rope_axes* const axes = axes_of(p);
   if (axes != nullptr && address(axes->axis_of_pair) % 8 != 0) return false;  // up to 8 in a load
   if (t.cos == nullptr) return true;
@@ -197,10 +241,17 @@ inline Launches launches_of(const rope_problem& p, const rope_operands& o,
     Launch& launch = out.launch[out.count];
     detail::TensorItems items[ROPE_MAX_TENSORS];
     launch = Launch{};
+    launch.heads = norm_of(p) != nullptr || append_of(p) != nullptr;
     for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
       if ((options.fits_wide != nullptr && options.fits_wide(p, o, i)) != wide) continue;
-      const detail::TensorItems of_tensor = detail::items_of(p, p.tensor[i], wide);
+      HeadTensor& head = launch.head[launch.tensors] = detail::placed_head(p, o, i);
+      const bool units = wide || (launch.heads && head.whole_units);
+      detail::TensorItems of_tensor = detail::items_of(p, i, units);
       if (of_tensor.items == 0) continue;
+      if (launch.heads) {  // the lanes of teams
+        while (head.lane_bits < 5 && of_tensor.units > 1U << head.lane_bits) ++head.lane_bits;
+        of_tensor.items = (of_tensor.items / of_tensor.units) << head.lane_bits;
+      }
       launch.items += of_tensor.items;
       items[launch.tensors] = of_tensor;
       launch.tensor[launch.tensors++] = detail::placed(p, o, i);
@@ -226,6 +277,7 @@ inline Launches launches_of(const rope_problem& p, const rope_operands& o,
       launch.position_axis = axes->position_axis_stride * bytes;
       launch.table_axis = axes->table_axis_stride * static_cast<std::int64_t>(sizeof(float));
     }
+    detail::place_heads(launch, p, o);
     launch.fractions = fractions;
     launch.scale = static_cast<float>(scale_of(p));
     launch.sign = sign_of(p);
@@ -241,6 +293,10 @@ inline Launches launches_of(const rope_problem& p, const rope_operands& o,
 /// The flags that all kernels of this folder promise.
 inline constexpr std::uint32_t promises =
     ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT;
+
+/// The extensions of `cuda` and `cuda_phase`, in all combinations.
+inline constexpr std::uint32_t extensions =
+    extension_bit(ROPE_EXT_AXES) | extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
 
 /// Accepts f32, f16 and bf16 data with angles of one kind.
 template <std::int32_t angle_source>

@@ -100,7 +100,7 @@ constexpr Step plain_steps[] = {
     [](Case& c) { c.axis_positions = AxisPositions::equal; },
     [](Case& c) { c = with_fewer_axes(c); },
     [](Case& c) { c.weight_dtype.reset(), c.weight_plus_one = false; },
-    in_tensors([](TensorCase& t) { t.weight = false; }),
+    in_tensors([](TensorCase& t) { t.weight = t.weight && !t.norm; }),
     [](Case& c) { c.slot_rule = SlotRule::in_order; },
     [](Case& c) {
       std::ranges::fill(c.axis_of_pair, c.axis_of_pair.empty() ? 0 : c.axis_of_pair[0]);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <stdexcept>
 #include <tuple>
@@ -14,12 +13,6 @@
 
 namespace ropewalk {
 namespace {
-
-// Filled before main and never changed after it, so pointers into it stay valid.
-std::deque<Encoding>& registry() {
-  static std::deque<Encoding> all;
-  return all;
-}
 
 int drawn_integer(std::uint32_t seed, std::string_view name, std::int64_t index, std::size_t at) {
   std::uint64_t hash = seed_of_name(name_seed, name);
@@ -107,20 +100,6 @@ Vector value_without_position(const Learned& learned, const Vector& x, Position,
 
 Real product_score(const Learned& learned, const Vector& q, const Vector& k, Position, Position) {
   return scaled(dot(q, k), 1, learned.dim);
-}
-
-RegisteredEncoding::RegisteredEncoding(const Encoding& encoding) {
-  registry().push_back(encoding);
-}
-
-const std::vector<const Encoding*>& all_encodings() {
-  static const std::vector<const Encoding*> list = [] {
-    std::vector<const Encoding*> out;
-    for (const Encoding& encoding : registry()) out.push_back(&encoding);
-    std::ranges::sort(out, [](const Encoding* a, const Encoding* b) { return a->name < b->name; });
-    return out;
-  }();
-  return list;
 }
 
 const Encoding* find_encoding(std::string_view name) {

@@ -1,7 +1,6 @@
-// An encoding of positions says how attention learns where a token stands. Each encoding has a file
-// of its own here and registers itself; laws.h says what is asked of all of them. Positions m are
-// those of queries, n those of keys. A score is the number before the softmax, with the factor that
-// its paper has, for one head of width d.
+// An encoding of positions says how attention learns where a token stands. encodings.cpp has all of
+// them, laws.h what is asked of each. Positions m are those of queries, n those of keys. A score is
+// the number before the softmax, with the factor that its paper has, for one head of width d.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -65,12 +64,6 @@ struct Encoding {
   Vector (*value)(const Learned&, const Vector& x, Position n, Position m) = value_without_position;
   Real (*score)(const Learned&, const Vector& q, const Vector& k, Position m,
                 Position n) = product_score;
-};
-
-/// A constant of this class in an encoding's file registers it for the whole run.
-class RegisteredEncoding {
- public:
-  explicit RegisteredEncoding(const Encoding& encoding);
 };
 
 /// All encodings, sorted by name.

@@ -1,15 +1,13 @@
 // Leaderboards: which contestants may be ranked together, and which have a speed at all.
-#include "reports/numbers/boards.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <tuple>
 
 #include "reports/numbers/board_name.h"
+#include "reports/numbers/in_order.h"
 #include "reports/numbers/paired_rounds.h"
+#include "reports/numbers/summary.h"
 
 namespace ropewalk::report {
 namespace {
@@ -155,25 +153,17 @@ void rank(Contest& contest) {
 class BoardTable {
  public:
   Contest& of(const TimingRow& row) {
-    const auto [board, new_board] = board_index_.try_emplace(row.board, boards.size());
-    if (new_board) {
-      boards.emplace_back();
-      boards.back().name = row.board;
-    }
-    auto& contests = boards[board->second].contests;
-    const auto [contest, new_contest] =
-        contest_index_.try_emplace({row.board, row.workload, row.threads}, contests.size());
-    if (new_contest) {
-      contests.emplace_back();
-      contests.back().of = &row;
-    }
-    return contests[contest->second];
+    Board& board = board_at_.of(row.board, boards);
+    board.name = row.board;
+    Contest& contest = contest_at_[row.board].of({row.workload, row.threads}, board.contests);
+    if (contest.of == nullptr) contest.of = &row;
+    return contest;
   }
   std::vector<Board> boards;
 
  private:
-  std::map<std::string, std::size_t> board_index_;
-  std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> contest_index_;
+  InOrder<std::string> board_at_;
+  std::map<std::string, InOrder<std::pair<std::string, std::int64_t>>> contest_at_;
 };
 
 /// A reference is shown on every board with a name that has all parts of its own board's name. That

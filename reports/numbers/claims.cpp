@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "reports/numbers/in_order.h"
 #include "reports/numbers/paired_rounds.h"
 
 namespace ropewalk::report {
@@ -187,27 +188,18 @@ void compare(ClaimGroup& group, double twin_error) {
 
 std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows, double margin) {
   std::vector<ClaimGroup> groups;
-  std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> group_at;
-  std::map<std::tuple<std::size_t, std::string, Role>, std::size_t> claim_at;
+  using Key = std::tuple<std::string, std::string, std::int64_t>;
+  InOrder<Key> group_at;
+  std::map<Key, InOrder<std::pair<std::string, Role>>> claim_at;
   for (const TimingRow& row : rows) {
-    const auto [group, is_new] =
-        group_at.try_emplace({row.workload, row.board, row.threads}, groups.size());
-    if (is_new) {
-      ClaimGroup& added = groups.emplace_back();
-      added.workload = row.workload;
-      added.board = row.board;
-      added.threads = row.threads;
-      added.asked_margin = added.margin = margin;
-    }
-    double& epoch_us = groups[group->second].epoch_us;
-    epoch_us = std::max(epoch_us, row.epoch_us);
+    const Key key{row.workload, row.board, row.threads};
+    ClaimGroup& group = group_at.of(key, groups);
+    std::tie(group.workload, group.board, group.threads) = key;
+    group.asked_margin = group.margin = margin;
+    group.epoch_us = std::max(group.epoch_us, row.epoch_us);
     // A kernel may be the baseline in one launch and ordinary in another. It is one contestant.
     const bool ordinary = row.role == Role::kernel || row.role == Role::baseline;
-    auto& claims = groups[group->second].claims;
-    const auto [claim, first] = claim_at.try_emplace(
-        {group->second, row.kernel, ordinary ? Role::kernel : row.role}, claims.size());
-    if (first) claims.emplace_back();
-    Claim& to = claims[claim->second];
+    Claim& to = claim_at[key].of({row.kernel, ordinary ? Role::kernel : row.role}, group.claims);
     to.kernel = row.kernel;
     to.role = row.role;
     to.rows.push_back(&row);

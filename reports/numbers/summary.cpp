@@ -1,13 +1,14 @@
 #include "reports/numbers/summary.h"
-#include "reports/numbers/answers.h"
-#include "reports/numbers/boards.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "base/text.h"
+#include "reports/numbers/answers.h"
+#include "reports/numbers/in_order.h"
 
 namespace ropewalk::report {
 namespace {
@@ -27,24 +28,22 @@ KernelKey kernel_key(const VerdictRow& row) {
 class KernelTable {
  public:
   KernelSummary& of(const KernelKey& key) {
-    const auto [place, is_new] = index_.try_emplace(key, kernels.size());
-    if (is_new) {
-      KernelSummary kernel;
-      std::tie(kernel.name, kernel.plugin, kernel.judged_on) = key;
-      kernels.push_back(std::move(kernel));
-    }
-    return kernels[place->second];
+    KernelSummary& kernel = index_.of(key, kernels);
+    std::tie(kernel.name, kernel.plugin, kernel.judged_on) = key;
+    by_name_.insert(key);
+    return kernel;
   }
   /// Finds the kernel by its name alone, since timing rows name nothing else.
   KernelSummary& of(const std::string& name) {
-    const auto found = index_.lower_bound({name, "", ""});
-    if (found != index_.end() && std::get<0>(found->first) == name) return kernels[found->second];
-    return of(KernelKey{name, "", ""});
+    const auto found = by_name_.lower_bound({name, "", ""});
+    const bool is_known = found != by_name_.end() && std::get<0>(*found) == name;
+    return of(is_known ? *found : KernelKey{name, "", ""});
   }
   std::vector<KernelSummary> kernels;
 
  private:
-  std::map<KernelKey, std::size_t> index_;
+  InOrder<KernelKey> index_;
+  std::set<KernelKey> by_name_;
 };
 
 std::string failure_text(const VerdictRow& row) {
@@ -125,7 +124,7 @@ void summarize_kernels(const Results& results, Summary& summary) {
 }
 
 void summarize_properties(const Results& results, Summary& summary) {
-  std::map<std::string, std::size_t> index;
+  InOrder<std::string> index;
   for (const VerdictRow& row : results.verdicts) {
     const auto verdict = verdict_of(row);
     ++summary.verdicts[verdict];
@@ -134,12 +133,8 @@ void summarize_properties(const Results& results, Summary& summary) {
     summary.compared_cases += row.compared_cases;
     summary.compared += row.compared;
     if (is_on_everything(row)) continue;
-    const auto [place, is_new] = index.try_emplace(row.property, summary.properties.size());
-    if (is_new) {
-      summary.properties.emplace_back();
-      summary.properties.back().name = row.property;
-    }
-    PropertySummary& property = summary.properties[place->second];
+    PropertySummary& property = index.of(row.property, summary.properties);
+    property.name = row.property;
     if (property.claim.empty()) property.claim = row.claim;
     property.compared += row.compared;
     if (is_failure(verdict)) ++property.failed;
@@ -154,16 +149,12 @@ void make_matrix(const Results& results, Summary& summary) {
   std::map<std::string, std::size_t> column;
   for (std::size_t i = 0; i < summary.properties.size(); ++i)
     column[summary.properties[i].name] = i;
-  std::map<std::tuple<KernelKey, std::string, std::string, std::string>, std::size_t> line;
+  InOrder<std::tuple<KernelKey, std::string, std::string, std::string>> lines;
   for (const VerdictRow& row : results.verdicts) {
-    const auto [place, is_new] = line.try_emplace(
-        {kernel_key(row), row.angle_contract, row.pairing, row.dtype}, summary.matrix.size());
-    if (is_new) {
-      summary.matrix.emplace_back();
-      summary.matrix.back().of = &row;
-      summary.matrix.back().cells.resize(summary.properties.size());
-    }
-    MatrixRow& matrix_row = summary.matrix[place->second];
+    MatrixRow& matrix_row =
+        lines.of({kernel_key(row), row.angle_contract, row.pairing, row.dtype}, summary.matrix);
+    if (matrix_row.of == nullptr) matrix_row.of = &row;
+    matrix_row.cells.resize(summary.properties.size());
     const VerdictRow*& cell =
         is_on_everything(row) ? matrix_row.whole : matrix_row.cells[column[row.property]];
     if (cell == nullptr || is_worse(row, *cell)) cell = &row;
@@ -187,15 +178,13 @@ void make_matrix(const Results& results, Summary& summary) {
 }
 
 void collect_not_run(const Results& results, Summary& summary) {
-  std::map<std::tuple<std::string, Verdict, std::string, std::string>, std::size_t> index;
+  InOrder<std::tuple<std::string, Verdict, std::string, std::string>> index;
   for (const VerdictRow& row : results.verdicts) {
     const Verdict verdict = verdict_of(row);
     if (!is_not_run(verdict)) continue;
     const std::string judged_on = words_beside(row.judged_on);
-    const auto [place, is_new] =
-        index.try_emplace({row.kernel, verdict, row.reason, judged_on}, summary.not_run.size());
-    if (is_new) summary.not_run.push_back({row.kernel, verdict, row.reason, judged_on, 0});
-    ++summary.not_run[place->second].count;
+    NotRun& each = index.of({row.kernel, verdict, row.reason, judged_on}, summary.not_run);
+    each = {row.kernel, verdict, row.reason, judged_on, each.count + 1};
   }
 }
 

@@ -138,6 +138,13 @@ struct Summary {
   Summary& operator=(Summary&&) = default;
 };
 
+/// The rows with the verdicts applied. A kernel has a speed only if every verdict on it holds and
+/// at least one is a PASS. Only verdicts for the board's pairing and dtype count.
+std::vector<TimingRow> gated_timings(const Results& results);
+
+/// The leaderboards of these rows. They point into both arguments.
+std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims);
+
 Summary summarize(const Results& results);
 Summary summarize(const Results&&) = delete;
 

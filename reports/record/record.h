@@ -11,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bad_file.h"
+#include "base/system/descriptor.h"
+#include "base/text_file.h"
 #include "reports/record/record_words.h"
 
 namespace ropewalk::report {
@@ -264,9 +265,6 @@ std::string to_json_line(const Row& row);
 class RecordWriter {
  public:
   explicit RecordWriter(const std::filesystem::path& file);
-  ~RecordWriter();
-  RecordWriter(const RecordWriter&) = delete;
-  RecordWriter& operator=(const RecordWriter&) = delete;
   /// Accepts every kind of row except KernelRow.
   template <class Row>
   requires(!std::same_as<Row, KernelRow>) void write(const Row& row) {
@@ -276,7 +274,7 @@ class RecordWriter {
  private:
   void write_line(const std::string& line);
   std::filesystem::path file_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 /// The reverse, for a row that another process of this command sent. Throws BadFile.

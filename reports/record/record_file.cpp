@@ -11,10 +11,8 @@
 #include <cerrno>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
-#include "base/system/descriptor.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::report {
@@ -76,23 +74,19 @@ void check_length(const std::filesystem::path& file, std::int64_t number, std::s
 
 }  // namespace
 
-RecordWriter::RecordWriter(const std::filesystem::path& file) : file_(file) {
-  Descriptor opened{::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644)};
-  if (!opened.is_open()) fail(file_, "cannot be opened for writing", errno);
-  drop_half_row(opened.number(), file_);
-  descriptor_ = opened.release();
-}
-
-RecordWriter::~RecordWriter() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+RecordWriter::RecordWriter(const std::filesystem::path& file)
+    : file_(file),
+      descriptor_(::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
+  if (!descriptor_.is_open()) fail(file_, "cannot be opened for writing", errno);
+  drop_half_row(descriptor_.number(), file_);
 }
 
 void RecordWriter::write_line(const std::string& line) {
-  if (descriptor_ < 0) throw std::runtime_error(file_.string() + ": closed after an error");
+  if (!descriptor_.is_open()) throw std::runtime_error(file_.string() + ": closed after an error");
   if (line.size() >= line_limit_bytes)
     throw std::runtime_error(file_.string() + ": a row is longer than 16 MiB");
-  if (const int error = write_all(descriptor_, line + '\n'); error != 0) {
-    ::close(std::exchange(descriptor_, -1));
+  if (const int error = write_all(descriptor_.number(), line + '\n'); error != 0) {
+    descriptor_.close();
     fail(file_, "cannot be written", error);
   }
 }

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "base/bad_file.h"
+#include "base/text_file.h"
 #include "benchmarks/testing/toys.h"
 #include "harness/worker/worker.h"
 
