@@ -1,5 +1,8 @@
 #include "benchmarks/cells/cells.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -8,6 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "benchmarks/ceilings/ceilings.h"
 #include "benchmarks/cells/kernel_states.h"
 #include "benchmarks/cells/recheck.h"
 #include "benchmarks/machine/environment.h"
@@ -21,25 +25,6 @@
 namespace ropewalk::bench {
 using namespace harness;
 using namespace report;
-
-void HostCell::make_ready(bool refill) {
-  if (refill) lazy_.here().refill();
-  lazy_.here().moving().write();  // a kernel that threw left those of its last call
-  call_count_ = 0;
-  is_refilled_ = refill;
-  changed_at_.reset();
-}
-
-Epoch HostCell::draw_epoch(std::int64_t calls, std::uint64_t& random) {
-  constexpr std::int64_t last_calls = 8;
-  lazy_.here().draw_change(random);
-  const bool anywhere = next_random(random) % 2 == 0 && !drifts();
-  const std::int64_t last = drifts() ? few_calls - 1 : last_calls;
-  const std::int64_t among = anywhere ? calls : std::min(calls, last);
-  const auto after = static_cast<std::int64_t>(next_random(random) % std::uint64_t(among));
-  const std::int64_t before = calls - 1 - after;
-  return {calls, is_in_place(workload_) ? before - before % 2 : before};
-}
 
 TimingRow known_row(const Workload& w, bool table) {
   TimingRow row;
@@ -55,6 +40,94 @@ TimingRow known_row(const Workload& w, bool table) {
 }
 
 namespace {
+
+/// A cell in the memory of the host, timed by who calls it.
+class HostCell : public Cell {
+ public:
+  /// The change comes before any call in half of the epochs, before one of the last eight in the
+  /// others, and before one of the last few where the outputs drift. In place it turns forward, as
+  /// forward and back in turn bring back the first input there.
+  Epoch draw_epoch(std::int64_t calls, std::uint64_t& random) override {
+    constexpr std::int64_t last_calls = 8;
+    lazy_.here().draw_change(random);
+    const bool anywhere = next_random(random) % 2 == 0 && !drifts();
+    const std::int64_t last = drifts() ? few_calls - 1 : last_calls;
+    const std::int64_t among = anywhere ? calls : std::min(calls, last);
+    const auto after = static_cast<std::int64_t>(next_random(random) % std::uint64_t(among));
+    const std::int64_t before = calls - 1 - after;
+    return {calls, is_in_place(workload_) ? before - before % 2 : before};
+  }
+
+ protected:
+  HostCell(const Workload& workload, LazyData& data) : Cell(workload), lazy_(data) {}
+  void make_ready(bool refill) override {
+    if (refill) lazy_.here().refill();
+    lazy_.here().moving().write();  // a kernel that threw left those of its last call
+    call_count_ = 0;
+    is_refilled_ = refill;
+    changed_at_.reset();
+  }
+  /// Whether many calls leave what no bound can tell: in place in 16 bits, or all forward.
+  virtual bool drifts() const { return false; }
+  /// Calls call(i) for an epoch, i counting from the last ready(), and moves input and positions
+  /// between: before each call, in place forward and back in turn before each call forward. Ends
+  /// early if it returns false. `every`: how many calls share their positions.
+  template <class Call>
+  void make_calls(const Epoch& epoch, std::uint64_t every, Call&& call) {
+    WorkloadData& data = lazy_.here();
+    MovingPositions moving = data.moving();
+    const std::uint64_t shared = every - 1;
+    std::uint64_t i = call_count_;
+    bool goes_on = true;
+    for (const std::int64_t before : {epoch.change_before, epoch.calls}) {
+      const auto end = call_count_ + static_cast<std::uint64_t>(std::min(before, epoch.calls));
+      while (i < end && goes_on) {
+        if ((i & shared) == 0) moving.move_on();
+        goes_on = call(i++);
+        __asm__ volatile("" ::: "memory");
+      }
+      if (before >= epoch.calls || !goes_on) break;
+      data.change();
+      changed_at_ = i;
+    }
+    call_count_ = i;
+    data.moving() = moving;
+  }
+  LazyData& lazy_;
+  std::uint64_t call_count_ = 0;             ///< since the last ready()
+  bool is_refilled_ = false;                 ///< that gave the buffers the input
+  std::optional<std::uint64_t> changed_at_;  ///< calls until the input changed, since then
+};
+
+class CeilingCell final : public HostCell {
+ public:
+  CeilingCell(const Workload& workload, LazyData& data, std::string variant)
+      : HostCell(workload, data), wanted_(std::move(variant)) {}
+  bool run(const Epoch& epoch) override {
+    const std::uint64_t every = is_in_place(workload_) && !workload_.cold ? 2 : 1;  // as kernels
+    make_calls(epoch, every, [&](std::uint64_t) {
+      for (const CeilingSpan& span : spans_) pass_(span);
+      return true;
+    });
+    return true;
+  }
+
+ private:
+  void prepare() override {
+    const auto loops = is_in_place(workload_) ? update_loops() : copy_loops();
+    spans_ = lazy_.make().spans();
+    for (const CeilingLoop& loop : loops)
+      if (loop.name == wanted_) {
+        pass_ = loop.pass;
+        return;
+      }
+    refuse(Outcome::skipped, "no ceiling was picked for it");
+  }
+
+  std::string wanted_;
+  std::vector<CeilingSpan> spans_;
+  void (*pass_)(const CeilingSpan&) = nullptr;
+};
 
 /// Calls one kernel. In place it turns forward and back in turn, forward first.
 class KernelCell final : public HostCell {
@@ -261,9 +334,26 @@ std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan pla
   return cell;
 }
 
+std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
+                                        const std::string& variant) {
+  auto cell = std::make_unique<CeilingCell>(workload, data, variant);
+  TimingRow& row = cell->row = known_row(workload, false);
+  row.kernel = is_in_place(workload) ? "ceiling_update" : "ceiling_copy";
+  row.summary = fmt::format(
+      "{}; the best of its variants in a process of its own: {}",
+      is_in_place(workload) ? "turns the signs over in the same bytes" : "a copy of the same bytes",
+      variant);
+  row.board = board_of(workload, "");
+  row.role = Role::ceiling;
+  row.variant = variant;
+  row.bytes = ceiling_traffic_bytes(workload);
+  row.working_set_bytes = ceiling_working_set_bytes(workload);
+  return cell;
+}
+
 void take_medians(TimingRow& row) {
   std::vector<double> ns = row.ns_per_token;
-  std::sort(ns.begin(), ns.end());
+  std::ranges::sort(ns);
   const std::size_t half = ns.size() / 2;
   row.ns_per_token_median = ns.empty()           ? 0
                             : ns.size() % 2 == 1 ? ns[half]

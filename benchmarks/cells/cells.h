@@ -1,6 +1,5 @@
 // Which kernels are timed on a workload, and the cells of the host's memory.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,49 +15,6 @@
 #include "reports/record/record.h"
 
 namespace ropewalk::bench {
-
-/// A cell in the memory of the host, timed by who calls it.
-class HostCell : public Cell {
- public:
-  /// The change comes before any call in half of the epochs, before one of the last eight in the
-  /// others, and before one of the last few where the outputs drift. In place it turns forward, as
-  /// forward and back in turn bring back the first input there.
-  Epoch draw_epoch(std::int64_t calls, std::uint64_t& random) override;
-
- protected:
-  HostCell(const Workload& workload, LazyData& data) : Cell(workload), lazy_(data) {}
-  void make_ready(bool refill) override;
-  /// Whether many calls leave what no bound can tell: in place in 16 bits, or all forward.
-  virtual bool drifts() const { return false; }
-  /// Calls call(i) for an epoch, i counting from the last ready(), and moves input and positions
-  /// between: before each call, in place forward and back in turn before each call forward. Ends
-  /// early if it returns false. `every`: how many calls share their positions.
-  template <class Call>
-  void make_calls(const Epoch& epoch, std::uint64_t every, Call&& call) {
-    WorkloadData& data = lazy_.here();
-    MovingPositions moving = data.moving();
-    const std::uint64_t shared = every - 1;
-    std::uint64_t i = call_count_;
-    bool goes_on = true;
-    for (const std::int64_t before : {epoch.change_before, epoch.calls}) {
-      const auto end = call_count_ + static_cast<std::uint64_t>(std::min(before, epoch.calls));
-      while (i < end && goes_on) {
-        if ((i & shared) == 0) moving.move_on();
-        goes_on = call(i++);
-        __asm__ volatile("" ::: "memory");
-      }
-      if (before >= epoch.calls || !goes_on) break;
-      data.change();
-      changed_at_ = i;
-    }
-    call_count_ = i;
-    data.moving() = moving;
-  }
-  LazyData& lazy_;
-  std::uint64_t call_count_ = 0;             ///< since the last ready()
-  bool is_refilled_ = false;                 ///< that gave the buffers the input
-  std::optional<std::uint64_t> changed_at_;  ///< calls until the input changed, since then
-};
 
 /// Why no kernel with these flags (rope_kernel.h) is ever timed; empty if it may be.
 std::string why_never_timed(std::uint32_t flags);
@@ -107,6 +63,11 @@ std::optional<Refusal> refusal_of(const Candidate& timed, const Workload& worklo
 /// cell.
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyData& data);
+/// 'ceiling_update' for a workload in place, 'ceiling_copy' for one out of place. Its board names
+/// no angle source, so it belongs to every board of its workload. `variant` names the loop; without
+/// one the cell is skipped.
+std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
+                                        const std::string& variant);
 /// What the name of a device's board ends in. It is never ranked with the host's.
 inline constexpr std::string_view device_board = " / cuda";
 /// What is known of a row before anything is timed. `table`: the kernel reads its angles from a

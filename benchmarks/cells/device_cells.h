@@ -6,7 +6,6 @@
 #include <string>
 
 #include "benchmarks/cells/cells.h"
-#include "benchmarks/cells/device_module.h"
 #include "benchmarks/cells/device_sets.h"
 
 namespace ropewalk::bench {

@@ -3,14 +3,41 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
-#include "benchmarks/cells/device_module.h"
 #include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/workloads.h"
+#include "harness/device/device.h"
 #include "harness/device/device_block.h"
 
 namespace ropewalk::bench {
+
+/// The functions of benchmarks/ceilings/device_functions.h, loaded into a device, and the stream on
+/// which all that is timed runs.
+class DeviceModule {
+ public:
+  /// Throws StepFailed. The device outlives the module.
+  explicit DeviceModule(harness::Device& device);
+
+  harness::Device& device() const { return device_; }
+  /// TimingRow::device
+  std::string facts() const;
+  harness::cuda::StreamHandle stream() const { return stream_; }
+  /// Puts a function on the stream, with blocks of device_block threads. The first call loads
+  /// the functions, so it is not for a capture. Throws StepFailed: as skipped, and with what the
+  /// driver's compiler says, if it does not take them.
+  void launch(const std::string& function, std::uint64_t blocks,
+              std::initializer_list<std::uint64_t> parameters) const;
+
+ private:
+  void load() const;
+
+  harness::Device& device_;
+  harness::cuda::StreamHandle stream_;
+  mutable harness::cuda::Owned<harness::cuda::ModuleTag> module_;
+};
 
 /// The most calls in a graph.
 inline constexpr std::int64_t most_graph_calls = 4096;

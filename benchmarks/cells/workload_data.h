@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "benchmarks/ceilings/ceilings.h"
-#include "benchmarks/cells/moving_positions.h"
 #include "benchmarks/cells/pristine_input.h"
 #include "benchmarks/cells/unfused.h"
 #include "benchmarks/cells/workload_memory.h"

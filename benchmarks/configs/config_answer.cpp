@@ -40,8 +40,8 @@ std::string scaling_of(const Workload& w) {
 std::string context_of(const ModelConfig& config) {
   if (config.context > 0) return fmt::format("{} positions", config.context);
   const auto& parameters = find_frequency_rule(config.shape.scaling)->parameters;
-  const bool counts = std::any_of(parameters.begin(), parameters.end(),
-                                  [](const RuleParameter& p) { return p.key == "context"; });
+  const bool counts =
+      std::ranges::any_of(parameters, [](const RuleParameter& p) { return p.key == "context"; });
   const std::int64_t original = config.original_positions;
   return fmt::format(
       "{}; the original one {}", counts ? "not above the original" : "any",
@@ -56,9 +56,7 @@ char axis_letter(const Workload& w, std::uint8_t axis) {
 std::string axes_of(const Workload& w) {
   std::string letters;
   for (const std::uint8_t axis : w.axis_of_pair) letters += axis_letter(w, axis);
-  const auto count = [&](char letter) {
-    return std::count(letters.begin(), letters.end(), letter);
-  };
+  const auto count = [&](char letter) { return std::ranges::count(letters, letter); };
   return fmt::format("{} pairs of t, {} of h, {} of w: {}", count('t'), count('h'), count('w'),
                      letters);
 }

@@ -40,6 +40,9 @@ const std::map<std::string_view, std::string> other_keys = {{"heads", "n_head"},
                                                             {"theta", "rotary_emb_base"},
                                                             {"share", "rotary_pct"}};
 
+constexpr auto is_any = [](const auto&) { return true; };
+constexpr auto is_finite = [](double value) { return std::isfinite(value); };
+
 std::string number_text(double value) {
   return std::isnan(value) ? "NaN" : fmt::format("{}", value);
 }
@@ -97,8 +100,8 @@ void ConfigReader::find_type() {
   for (int levels = 0; levels < 4; ++levels) {
     type_ = find_model_type(name);
     const bool whole = type_ == nullptr && prefix_.empty();
-    const auto usual = std::find_if(usual_parts.begin(), usual_parts.end(),
-                                    [&](const std::string& each) { return is_object(each); });
+    const auto usual =
+        std::ranges::find_if(usual_parts, [&](const std::string& each) { return is_object(each); });
     std::string part = type_ == nullptr ? "" : type_->part;
     if (whole && usual != usual_parts.end()) part = *usual;
     if (part.empty()) break;
@@ -149,7 +152,7 @@ const JsonValue* ConfigReader::find(const std::string& key) {
     config_.read.push_back(fmt::format("{}{} = {}", prefix_, key, text_of(found->second)));
   if (found != fields_.end() && found->second != JsonValue(JsonKind::null)) return &found->second;
   const auto taken = defaults_.find(key);
-  if (type_ != nullptr && std::count(type_->disputed.begin(), type_->disputed.end(), key) > 0)
+  if (type_ != nullptr && std::ranges::count(type_->disputed, key) > 0)
     fail(key, "is missing, and releases of transformers take different values for it");
   if (taken == defaults_.end()) return nullptr;
   if (is_null(key)) fail(key, "is null, and what that means for this model_type is not known here");
@@ -188,7 +191,7 @@ Keys ConfigReader::members(const std::string& object) const {
 
 bool ConfigReader::same(const std::string& a, const std::string& b) const {
   const Keys names = members(a);
-  return names == members(b) && std::all_of(names.begin(), names.end(), [&](const auto& name) {
+  return names == members(b) && std::ranges::all_of(names, [&](const auto& name) {
            const std::string one = fmt::format("{}.{}", a, name),
                              two = fmt::format("{}.{}", b, name);
            return is_object(one) ? same(one, two)
@@ -196,60 +199,47 @@ bool ConfigReader::same(const std::string& a, const std::string& b) const {
          });
 }
 
-std::optional<std::int64_t> ConfigReader::size(const std::string& key, std::int64_t largest) {
+template <class Value, class Fits>
+std::optional<Value> ConfigReader::value_that(const std::string& key, const std::string& wanted,
+                                              Fits&& fits) {
   const JsonValue* value = find(key);
   if (value == nullptr) return std::nullopt;
-  const auto* integer = std::get_if<std::int64_t>(value);
-  if (integer == nullptr || *integer < 1 || *integer > largest)
-    fail(key, fmt::format("is {}; it must be an integer from 1 to {}", text_of(*value), largest));
-  return *integer;
+  const Value* found = std::get_if<Value>(value);
+  if (found == nullptr || !fits(*found))
+    fail(key, fmt::format("is {}; it must be {}", text_of(*value), wanted));
+  return *found;
+}
+
+std::optional<std::int64_t> ConfigReader::size(const std::string& key, std::int64_t largest) {
+  return value_that<std::int64_t>(key, fmt::format("an integer from 1 to {}", largest),
+                                  [&](std::int64_t n) { return n >= 1 && n <= largest; });
 }
 
 std::optional<double> ConfigReader::number(const std::string& key) {
   const JsonValue* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  if (const auto* integer = std::get_if<std::int64_t>(value)) return static_cast<double>(*integer);
-  const auto* number = std::get_if<double>(value);
-  if (number == nullptr || !std::isfinite(*number))
-    fail(key, fmt::format("is {}; it must be a finite number", text_of(*value)));
-  return *number;
+  if (value != nullptr)
+    if (const auto* integer = std::get_if<std::int64_t>(value))
+      return static_cast<double>(*integer);
+  return value_that<double>(key, "a finite number", is_finite);
 }
 
 std::optional<std::string> ConfigReader::word(const std::string& key) {
-  const JsonValue* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  const auto* text = std::get_if<std::string>(value);
-  if (text == nullptr) fail(key, fmt::format("is {}; it must be a string", text_of(*value)));
-  return *text;
+  return value_that<std::string>(key, "a string", is_any);
 }
 
 std::optional<bool> ConfigReader::flag(const std::string& key) {
-  const JsonValue* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  const auto* word = std::get_if<bool>(value);
-  if (word == nullptr) fail(key, fmt::format("is {}; it must be true or false", text_of(*value)));
-  return *word;
+  return value_that<bool>(key, "true or false", is_any);
 }
 
 std::optional<std::vector<double>> ConfigReader::numbers(const std::string& key) {
-  const JsonValue* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  const auto* list = std::get_if<std::vector<double>>(value);
-  if (list == nullptr ||
-      !std::all_of(list->begin(), list->end(), [](double each) { return std::isfinite(each); }))
-    fail(key, fmt::format("is {}; it must be a list of at most {} finite numbers", text_of(*value),
-                          list_members_max));
-  return *list;
+  return value_that<std::vector<double>>(
+      key, fmt::format("a list of at most {} finite numbers", list_members_max),
+      [](const auto& list) { return std::ranges::all_of(list, is_finite); });
 }
 
 std::optional<Keys> ConfigReader::words(const std::string& key) {
-  const JsonValue* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  const auto* list = std::get_if<Keys>(value);
-  if (list == nullptr)
-    fail(key, fmt::format("is {}; it must be a list of at most {} strings", text_of(*value),
-                          list_members_max));
-  return *list;
+  return value_that<Keys>(key, fmt::format("a list of at most {} strings", list_members_max),
+                          is_any);
 }
 
 void ConfigReader::read_for(const std::string& layer) {
@@ -280,7 +270,7 @@ Keys ConfigReader::keys_of(std::string_view fact) const {
   const auto found = type_->layer_keys.find(of_layer);
   const Keys named = found == type_->layer_keys.end() ? Keys{of_layer} : found->second;
   const bool stated =
-      std::any_of(named.begin(), named.end(), [&](const std::string& key) { return holds(key); });
+      std::ranges::any_of(named, [&](const std::string& key) { return holds(key); });
   // Gemma 4 reads this key if keys are values too.
   const auto equal = fields_.find(prefix_ + "attention_k_eq_v");
   if (named.front() == "num_global_key_value_heads" && equal != fields_.end() &&
@@ -293,7 +283,7 @@ Keys ConfigReader::keys_of(std::string_view fact) const {
 
 void ConfigReader::assume(const std::string& what) {
   auto& all = config_.assumed;  // layers of several kinds may assume the same
-  if (std::count(all.begin(), all.end(), what) == 0) all.push_back(what);
+  if (std::ranges::count(all, what) == 0) all.push_back(what);
 }
 
 void ConfigReader::report_ignored() {

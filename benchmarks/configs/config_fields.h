@@ -107,6 +107,8 @@ class ConfigReader {
  private:
   void find_type();
   bool is(const std::string& key, JsonKind kind) const;
+  template <class Value, class Fits>
+  std::optional<Value> value_that(const std::string& key, const std::string& wanted, Fits&& fits);
 
   JsonFields fields_;
   const std::string& file_;

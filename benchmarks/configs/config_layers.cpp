@@ -24,7 +24,7 @@ std::string rope_object(ConfigReader& in) {
 }
 
 bool contains(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 /// The members of rope_parameters that are kinds of layers. A null means layers without rotation.
@@ -73,7 +73,7 @@ RopePlace place_of(ConfigReader& in, const std::string& layer, const std::string
       in.number("rope_theta") != in.number(theta))
     in.fail("rope_theta", "is for all layers in some releases and for some layers in others");
   place.theta_keys.push_back(theta);
-  place.count = std::count(types.begin(), types.end(), layer);
+  place.count = std::ranges::count(types, layer);
   place.rotated = !in.is_null(place.object);
   if (object == before && (!sliding || in.type_name().starts_with("modernbert")))
     place.object = before;
@@ -88,13 +88,13 @@ bool attends(const std::string& type) {
 /// Adds the layers that no key of the rope parameters names.
 void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>& places) {
   Names others;
-  if (places[0].layer.empty()) places[0].count = std::count_if(types.begin(), types.end(), attends);
+  if (places[0].layer.empty()) places[0].count = std::ranges::count_if(types, attends);
   for (const std::string& type : types)
     if (!attends(type) && !contains(others, type)) others.push_back(type);
   for (const std::string& name : others)
     places.push_back({.layer = name, .count = std::ranges::count(types, name), .rotated = false});
-  const bool listed = std::any_of(places.begin(), places.end(),
-                                  [](const RopePlace& place) { return !place.rotated; });
+  const bool listed =
+      std::ranges::any_of(places, [](const RopePlace& place) { return !place.rotated; });
   const Unrotated kind = in.type() == nullptr ? Unrotated::none : in.type()->unrotated;
   if (kind == Unrotated::none || listed) return;
   const bool no_window = in.is_null("sliding_window");
@@ -144,8 +144,8 @@ std::vector<RopePlace> places_by_theta(ConfigReader& in, const std::string& obje
     next.object = object;
     next.theta_keys = in.keys_of("theta");
     if (bases && next.rotated) next.theta = theta, next.layer = fmt::format("theta-{}", theta);
-    auto place = std::find_if(kind.begin(), kind.end(),
-                              [&](const RopePlace& each) { return each.layer == next.layer; });
+    auto place =
+        std::ranges::find_if(kind, [&](const RopePlace& each) { return each.layer == next.layer; });
     if (place == kind.end()) place = kind.insert(kind.end(), next);
     ++place->count;
   }

@@ -87,7 +87,7 @@ std::optional<std::vector<double>> values_for(const FrequencyRule& rule,
   std::vector<double> out;
   for (const RuleParameter& each : rule.parameters) {
     const auto keys = keys_of(own);
-    const bool has = std::find(keys.begin(), keys.end(), each.key) != keys.end();
+    const bool has = std::ranges::find(keys, each.key) != keys.end();
     if (each.list || !(has || each.otherwise)) return std::nullopt;
     out.push_back(has ? in.number(each.key) : *each.otherwise);
   }

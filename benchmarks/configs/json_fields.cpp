@@ -30,7 +30,7 @@ std::string with_words_marked(std::string_view text) {
   std::string out;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto word = std::find_if(words.begin(), words.end(), [&](const auto& each) {
+    const auto word = std::ranges::find_if(words, [&](const auto& each) {
       return !in_string && text.substr(i).starts_with(each.first.substr(1));
     });
     if (word != words.end()) {
@@ -111,7 +111,7 @@ JsonFields parse_json_fields(std::string_view text, const std::string& file) {
     const json all = json::parse(marked, take);
   } catch (const json::parse_error& error) {
     const auto seen = std::string_view(marked).substr(0, error.byte);
-    throw BadFile(file, 1 + std::count(seen.begin(), seen.end(), '\n'), "is not JSON");
+    throw BadFile(file, 1 + std::ranges::count(seen, '\n'), "is not JSON");
   } catch (const json::exception&) {  // a number that no double can hold
     const std::string at = names.empty() ? "" : shown(place()) + ": ";
     throw BadFile(fmt::format("{}: {}a number out of range", file, at));

@@ -2,6 +2,10 @@
 
 #include <toml++/toml.h>
 
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+
 namespace ropewalk::bench {
 namespace {
 
@@ -24,6 +28,18 @@ std::vector<double> numbers_of(const toml::array& list) {
   std::vector<double> out;
   for (const toml::node& each : list) out.push_back(each.value<double>().value());
   return out;
+}
+
+/// The words of two enums, in their order.
+constexpr std::string_view axes_words[] = {"one", "chunked", "interleaved", "alternating", "hw",
+                                           "wh",  "thw",     "w_h_in_turn", "hw_dealt"};
+constexpr std::string_view unrotated_words[] = {
+    "none", "flags", "full", "full_if_sliding", "full_or_all", "null_parameters", "zero_theta"};
+
+int place_of(const toml::node& node, std::span<const std::string_view> words) {
+  const auto found = std::ranges::find(words, word_of(node));
+  return found == words.end() ? throw std::out_of_range(word_of(node))
+                              : static_cast<int>(found - words.begin());
 }
 
 /// A value as a config.json has it.
@@ -96,24 +112,9 @@ void read_key(const std::string& key, const toml::node& node, ModelType& type) {
   else if (key == "latent" || key == "flat")
     (key == "flat" ? type.flat : type.latent) = node.value<bool>().value();
   else if (key == "axes")
-    type.axes = std::map<std::string, Axes>{{"chunked", Axes::chunked},
-                                            {"interleaved", Axes::interleaved},
-                                            {"alternating", Axes::alternating},
-                                            {"hw", Axes::hw},
-                                            {"wh", Axes::wh},
-                                            {"thw", Axes::thw},
-                                            {"w_h_in_turn", Axes::w_h_in_turn},
-                                            {"hw_dealt", Axes::hw_dealt}}
-                    .at(word_of(node));
+    type.axes = Axes{place_of(node, axes_words)};
   else if (key == "unrotated")
-    type.unrotated =
-        std::map<std::string, Unrotated>{{"flags", Unrotated::flags},
-                                         {"full", Unrotated::full},
-                                         {"full_if_sliding", Unrotated::full_if_sliding},
-                                         {"full_or_all", Unrotated::full_or_all},
-                                         {"null_parameters", Unrotated::null_parameters},
-                                         {"zero_theta", Unrotated::zero_theta}}
-            .at(word_of(node));
+    type.unrotated = Unrotated{place_of(node, unrotated_words)};
   else if (key == "sections")
     type.sections = numbers_of(*node.as_array());
   else if (key != "source")

@@ -11,7 +11,6 @@
 #include "base/fingerprint.h"
 #include "base/random.h"
 #include "benchmarks/engine/contestant_calls.h"
-#include "benchmarks/engine/epoch_choice.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"

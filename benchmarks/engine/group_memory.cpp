@@ -1,6 +1,5 @@
 #include "benchmarks/engine/group_memory.h"
 
-#include "benchmarks/cells/ceiling_cell.h"
 #include "benchmarks/workloads/traffic.h"
 
 namespace ropewalk::bench {

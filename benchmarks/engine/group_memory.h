@@ -8,7 +8,6 @@
 
 #include "benchmarks/cells/cells.h"
 #include "benchmarks/cells/device_cells.h"
-#include "benchmarks/cells/device_module.h"
 #include "benchmarks/cells/workload_data.h"
 #include "harness/device/device_health.h"
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/random.h"
-#include "benchmarks/cells/ceiling_cell.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/epochs.h"
 #include "benchmarks/machine/environment.h"

@@ -43,7 +43,7 @@ struct BoardPlan {
   double group_s = 30;
   /// In s; above 0, all groups together take about as long: each has an equal share of what is left
   /// when it begins, for as many designs as fit. `rounds` and `group_s` do not count then, and each
-  /// group of the host chooses its epochs (epoch_choice.h).
+  /// group of the host chooses its epochs (rounds.h).
   double launch_s = 0;
   std::map<std::string, double> epochs_s;  ///< by group: chosen in an earlier launch
   std::int64_t launch = 0;

@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "benchmarks/engine/epoch_choice.h"
 #include "benchmarks/testing/paired_run.h"
 
 namespace ropewalk::bench {

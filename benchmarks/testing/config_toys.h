@@ -12,8 +12,8 @@
 namespace ropewalk::bench {
 
 inline bool has(const std::vector<std::string>& lines, const std::string& part) {
-  return std::any_of(lines.begin(), lines.end(),
-                     [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  return std::ranges::any_of(
+      lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
 inline const std::string toy = R"({"model_type": "llama", "num_attention_heads": 4,

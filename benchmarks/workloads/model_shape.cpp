@@ -61,7 +61,7 @@ std::string in_a_replay_line(std::string_view typed) {
   }
   known.insert(known.end(), std::begin(replay_words), std::end(replay_words));
   known.insert(known.end(), std::begin(own_words), std::end(own_words));
-  if (std::find(known.begin(), known.end(), typed) == known.end())
+  if (std::ranges::find(known, typed) == known.end())
     fail(fmt::format("'{}' is not known; known: {}", shown(typed), fmt::join(known, ", ")));
   return std::string(typed);
 }

@@ -126,7 +126,7 @@ std::string known_rope_types() {
   std::vector<std::string_view> types;
   for (const FrequencyRule* rule : all_frequency_rules())
     types.insert(types.end(), rule->config_types.begin(), rule->config_types.end());
-  std::sort(types.begin(), types.end());
+  std::ranges::sort(types);
   return fmt::format("{}", fmt::join(types, ", "));
 }
 

@@ -29,7 +29,7 @@ const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
 
 bool has(const Keys& keys, std::string_view key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
+  return std::ranges::find(keys, key) != keys.end();
 }
 
 std::string joined(const Keys& words) {
@@ -62,9 +62,9 @@ class TableEntry {
 
   void refuse_unknown_keys(std::initializer_list<Keys> known) const {
     for (const auto& [key, node] : model_)
-      if (key.str() != "name" &&
-          std::none_of(known.begin(), known.end(),
-                       [&, k = key.str()](const Keys& keys) { return has(keys, k); }))
+      if (key.str() != "name" && std::ranges::none_of(known, [&, k = key.str()](const Keys& keys) {
+            return has(keys, k);
+          }))
         fail(node, fmt::format("unknown key '{}'", shown(key.str())));
   }
 
@@ -128,7 +128,7 @@ class TableEntry {
       const auto word = node.value_exact<std::string>();
       if (!word || !has(allowed, *word))
         fail(node, fmt::format("{} may hold only: {}", key, joined(allowed)));
-      if (std::find(out.begin(), out.end(), *word) != out.end())
+      if (std::ranges::find(out, *word) != out.end())
         fail(node, fmt::format("{} names '{}' twice", key, *word));
       out.push_back(*word);
     }
@@ -139,8 +139,8 @@ class TableEntry {
     const toml::node* node = find(key);
     if (node == nullptr) return true;
     const toml::array& list = *node->as_array();
-    return std::any_of(list.begin(), list.end(),
-                       [&](const toml::node& each) { return each.value<std::string>() == word; });
+    return std::ranges::any_of(
+        list, [&](const toml::node& each) { return each.value<std::string>() == word; });
   }
   /// The words of a list; none if the key is missing.
   std::vector<std::string> words_if_any(std::string_view key, const Keys& allowed) const {
@@ -212,8 +212,8 @@ void read_handing_over(const TableEntry& entry, Workload& w) {
     what == "norm" ? take_norm(w) : take_append(w);
   if (!entry.holds("layout")) return;
   const std::string word = entry.choice("layout", {layout_words.begin(), layout_words.end()});
-  w.layout = static_cast<WorkloadLayout>(std::find(layout_words.begin(), layout_words.end(), word) -
-                                         layout_words.begin());
+  w.layout =
+      static_cast<WorkloadLayout>(std::ranges::find(layout_words, word) - layout_words.begin());
 }
 
 /// Takes over what a phase says about the workload.
@@ -254,30 +254,7 @@ Workload read_workload(const TableEntry& entry) {
   return w;
 }
 
-/// Throws for a line longer than 4096 bytes: a key of a hundred thousand dots nests as deep, and
-/// toml++ would run out of stack. And for a byte outside ASCII that stands neither in a comment nor
-/// between the quotes of one line: toml++ 3.3 asks whether it is white space, and for most the
-/// question has no defined answer (its issues 190 and 295).
-void check_toml_text(std::string_view text, const std::string& file) {
-  constexpr std::size_t line_bytes_max = 4096;
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte order mark
-  for_each_line(text, [&](std::string_view line, std::int64_t number) {
-    if (line.size() > line_bytes_max) throw BadFile(file, number, "a line longer than 4096 bytes");
-    char quote = '\0';
-    for (const char c : line) {
-      if (quote == '\0' && c == '#') break;
-      if (quote == '\0' && static_cast<unsigned char>(c) >= 0x80)
-        throw BadFile(file, number, "a character that is not ASCII, outside strings and comments");
-      if (c == quote)
-        quote = '\0';
-      else if (quote == '\0' && (c == '"' || c == '\''))
-        quote = c;
-    }
-  });
-}
-
 toml::table parse_toml(std::string_view text, const std::string& file) {
-  check_toml_text(text, file);
   try {
     return toml::parse(text, std::string_view(file));
   } catch (const toml::parse_error& error) {

@@ -13,24 +13,11 @@ asm(R"(
     .type ropewalk_call_watched, @function
 ropewalk_call_watched:
     .cfi_startproc
-    pushq %rbp
+    .irp kept, rbp, rbx, r12, r13, r14, r15
+    pushq %\kept
     .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %rbp, 0
-    pushq %rbx
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %rbx, 0
-    pushq %r12
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %r12, 0
-    pushq %r13
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %r13, 0
-    pushq %r14
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %r14, 0
-    pushq %r15
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %r15, 0
+    .cfi_rel_offset %\kept, 0
+    .endr
     pushq %r8
     .cfi_adjust_cfa_offset 8
     movq %rdi, %rax
@@ -58,24 +45,11 @@ ropewalk_call_watched:
     movq %r14, 32(%rcx)
     movq %r15, 40(%rcx)
     movq %rdx, 48(%rcx)
-    popq %r15
+    .irp kept, r15, r14, r13, r12, rbx, rbp
+    popq %\kept
     .cfi_adjust_cfa_offset -8
-    .cfi_restore %r15
-    popq %r14
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %r14
-    popq %r13
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %r13
-    popq %r12
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %r12
-    popq %rbx
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %rbx
-    popq %rbp
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %rbp
+    .cfi_restore %\kept
+    .endr
     ret
     .cfi_endproc
     .size ropewalk_call_watched, . - ropewalk_call_watched

@@ -32,19 +32,9 @@ bool may_print(Entry which) {
 }  // namespace
 
 const char* entry_name(Entry entry) {
-  switch (entry) {
-    case Entry::supports:
-      return "supports";
-    case Entry::workspace_bytes:
-      return "workspace_bytes";
-    case Entry::prepare:
-      return "prepare";
-    case Entry::apply:
-      return "apply";
-    case Entry::release:
-      return "release";
-  }
-  __builtin_unreachable();
+  constexpr const char* names[entries] = {"supports", "workspace_bytes", "prepare", "apply",
+                                          "release"};
+  return names[static_cast<int>(entry)];
 }
 
 void EntryWatch::begin(Entry which) {

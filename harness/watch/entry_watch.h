@@ -43,29 +43,24 @@ class EntryWatch {
   /// if the entry wrote where it must not.
   template <class R, class... A>
   R enter(Entry which, R (*entry)(A...), std::type_identity_t<A>... arguments) {
-    begin(which);
-    try {
-      if constexpr (std::is_void_v<R>) {
-        enter_on_thread(which, entry, arguments...);
-        end(which);
-      } else {
-        const R answer = enter_on_thread(which, entry, arguments...);
-        end(which);
-        return answer;
-      }
-    } catch (...) {
-      quiet();
-      throw;
+    if constexpr (std::is_void_v<R>) {
+      around(
+          which, [&] { enter_on_thread(which, entry, arguments...); }, true);
+    } else {
+      R answer{};
+      around(
+          which, [&] { answer = enter_on_thread(which, entry, arguments...); }, true);
+      return answer;
     }
   }
 
   /// The same around code that calls an entry many times and changes nothing else that is watched.
   template <class Code>
-  void around(Entry which, Code&& code) {
+  void around(Entry which, Code&& code, bool is_one_call = false) {
     begin(which);
     try {
       code();
-      end(which, false);
+      end(which, is_one_call);
     } catch (...) {
       quiet();
       throw;
@@ -80,7 +75,7 @@ class EntryWatch {
 
  private:
   void begin(Entry which);
-  void end(Entry which, bool is_one_call = true);
+  void end(Entry which, bool is_one_call);
   void quiet();
   void note(const Deeds& done, const Deeds& left);
 

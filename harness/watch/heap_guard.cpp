@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "harness/watch/heap_blocks.h"
 
@@ -55,13 +56,6 @@ constinit bool end_first = true;
 constinit int allocated_in_entry = 0;
 constinit HeapBlock *newest = nullptr, *in_turn = nullptr;
 constinit char noted[200] = "";  // the first error found when a block was freed
-
-struct LockHeld {
-  LockHeld() { lock.lock(); }
-  ~LockHeld() { lock.unlock(); }
-  LockHeld(const LockHeld&) = delete;
-  LockHeld& operator=(const LockHeld&) = delete;
-};
 
 // Neither of these allocates.
 template <class... Args>
@@ -178,7 +172,7 @@ std::string heap_damage() {
   if (!asked) return {};
   char text[sizeof noted];
   {
-    const LockHeld held;
+    const std::lock_guard held(lock);
     const HeapBlock* const stopped = compare_from(newest);
     if (stopped != nullptr) in_turn = compare_from(in_turn != nullptr ? in_turn : newest);
     asked = newest != nullptr;
@@ -216,7 +210,7 @@ bool holds(const void* memory) {
 
 void* allocate(const char* function, std::size_t bytes, std::size_t alignment, bool zero) {
   const int errno_before = errno;
-  const LockHeld held;
+  const std::lock_guard held(lock);
   alignment = std::max(alignment, alignof(std::max_align_t));
   const int number = allocated_in_entry++;
   const bool at_end = (number % 2 == 0) == end_first;
@@ -237,7 +231,7 @@ void* allocate(const char* function, std::size_t bytes, std::size_t alignment, b
 
 void release(void* memory) {
   const int errno_before = errno;
-  const LockHeld held;
+  const std::lock_guard held(lock);
   HeapBlock* const block = living_block(memory);
   if (block == nullptr) return;
   note_overrun(*block);
@@ -250,7 +244,7 @@ void release(void* memory) {
 }
 
 std::size_t size_of(void* memory) {
-  const LockHeld held;
+  const std::lock_guard held(lock);
   const HeapBlock* const block = living_block(memory);
   return block != nullptr ? block->bytes : 0;
 }

@@ -67,9 +67,9 @@ void add_tasks(const std::vector<Task>& tasks) {
 
 // True if none of them ran between the two looks, and none waits for a processor.
 bool at_rest(const std::vector<Task>& earlier, const std::vector<Task>& now) {
-  return std::all_of(now.begin(), now.end(), [&](const Task& task) {
-    const auto then = std::find_if(earlier.begin(), earlier.end(),
-                                   [&](const Task& other) { return other.id == task.id; });
+  return std::ranges::all_of(now, [&](const Task& task) {
+    const auto then =
+        std::ranges::find_if(earlier, [&](const Task& other) { return other.id == task.id; });
     return then != earlier.end() && then->ran_ns == task.ran_ns && !is_runnable(task.id);
   });
 }
@@ -191,7 +191,7 @@ bool is_charged_to(const rope_kernel* kernel, const Task& task) {
 
 bool has_own_tasks(const rope_kernel* kernel) {
   const int loader = loader_of(kernel);
-  return loader != 0 && std::any_of(notes.tasks.begin(), notes.tasks.end(), [&](const Task& task) {
+  return loader != 0 && std::ranges::any_of(notes.tasks, [&](const Task& task) {
            return task.loader == loader && cpu_time_ns(task) >= 0;
          });
 }
@@ -205,8 +205,8 @@ std::int64_t own_threads_ns(const rope_kernel* kernel) {
 }
 
 int loader_of(const rope_kernel* kernel) {
-  const auto found = std::find_if(notes.tables.begin(), notes.tables.end(),
-                                  [&](const Loaded::Table& t) { return t.kernel == kernel; });
+  const auto found = std::ranges::find_if(
+      notes.tables, [&](const Loaded::Table& t) { return t.kernel == kernel; });
   return found == notes.tables.end() ? 0 : found->loader;
 }
 

@@ -138,7 +138,7 @@ bool ProcessState::has_lost_wire() const {
 void ProcessState::end_new_children() const {
   if (!has_children()) return;
   for (const pid_t child : descendants()) {
-    if (std::find(children_.begin(), children_.end(), child) != children_.end()) continue;
+    if (std::ranges::find(children_, child) != children_.end()) continue;
     kill(child, SIGKILL);
     waitpid(child, nullptr, __WALL);
   }
@@ -170,17 +170,16 @@ std::vector<std::int64_t> ProcessState::times_of_tasks() const {
 }
 
 std::int64_t ProcessState::tasks_alive() const {
-  return std::count_if(tasks_.begin(), tasks_.end(),
-                       [](const Task& task) { return !task.is_process && cpu_time_ns(task) >= 0; });
+  return std::ranges::count_if(
+      tasks_, [](const Task& task) { return !task.is_process && cpu_time_ns(task) >= 0; });
 }
 
 bool ProcessState::left_a_child() const {
   if (!has_children()) return false;
   if (!has_children_) return true;
   const std::vector<pid_t> now = descendants();
-  return std::any_of(now.begin(), now.end(), [&](pid_t child) {
-    return std::find(children_.begin(), children_.end(), child) == children_.end();
-  });
+  return std::ranges::any_of(
+      now, [&](pid_t child) { return std::ranges::find(children_, child) == children_.end(); });
 }
 
 ProcessState::Descriptors ProcessState::open_descriptors(int count) {
@@ -228,7 +227,7 @@ std::vector<std::string> ProcessState::environment() {
   std::vector<std::string> out;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
     out.emplace_back(*entry);
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 

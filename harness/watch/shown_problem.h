@@ -43,33 +43,25 @@ struct Grown {
   }
 };
 
+/// The kind of a node, and what an entry did that changed it.
+struct NodeTraits {
+  std::uint32_t kind;
+  const char* written;
+};
 template <class Node>
-struct NodeTraits;
+inline constexpr NodeTraits traits_of{};
 template <>
-struct NodeTraits<rope_axes> {
-  static constexpr std::uint32_t kind = ROPE_EXT_AXES;
-  static constexpr const char* written = "wrote into rope_axes";
-};
+inline constexpr NodeTraits traits_of<rope_axes>{ROPE_EXT_AXES, "wrote into rope_axes"};
 template <>
-struct NodeTraits<rope_norm> {
-  static constexpr std::uint32_t kind = ROPE_EXT_NORM;
-  static constexpr const char* written = "wrote into rope_norm";
-};
+inline constexpr NodeTraits traits_of<rope_norm>{ROPE_EXT_NORM, "wrote into rope_norm"};
 template <>
-struct NodeTraits<rope_append> {
-  static constexpr std::uint32_t kind = ROPE_EXT_APPEND;
-  static constexpr const char* written = "wrote into rope_append";
-};
+inline constexpr NodeTraits traits_of<rope_append>{ROPE_EXT_APPEND, "wrote into rope_append"};
 template <>
-struct NodeTraits<rope_norm_operands> {
-  static constexpr std::uint32_t kind = ROPE_EXT_NORM;
-  static constexpr const char* written = "wrote into rope_norm_operands";
-};
+inline constexpr NodeTraits traits_of<rope_norm_operands>{ROPE_EXT_NORM,
+                                                          "wrote into rope_norm_operands"};
 template <>
-struct NodeTraits<rope_append_operands> {
-  static constexpr std::uint32_t kind = ROPE_EXT_APPEND;
-  static constexpr const char* written = "wrote into rope_append_operands";
-};
+inline constexpr NodeTraits traits_of<rope_append_operands>{ROPE_EXT_APPEND,
+                                                            "wrote into rope_append_operands"};
 
 /// A struct with the nodes of its chain, in an order that `reversed` chooses, as a chain may have
 /// any. A copy has nodes of its own.
@@ -102,7 +94,7 @@ class GrownChain : public Grown<Base> {
     const char* found = nullptr;
     const auto look = [&]<class Node>(const Grown<Node>& mine) {
       if (!same_bytes(mine, std::get<Grown<Node>>(expected.nodes_)))
-        found = NodeTraits<Node>::written;
+        found = traits_of<Node>.written;
     };
     (look(std::get<Grown<Nodes>>(nodes_)), ...);
     return found;
@@ -115,7 +107,7 @@ class GrownChain : public Grown<Base> {
  private:
   template <class Node>
   static Node node_of(const Base& given) {
-    const rope_ext* const found = extension_of(given.next, NodeTraits<Node>::kind);
+    const rope_ext* const found = extension_of(given.next, traits_of<Node>.kind);
     return found == nullptr ? Node{} : *reinterpret_cast<const Node*>(found);
   }
   // This, with the links that it has where another lies.

@@ -18,7 +18,7 @@ constexpr int candidates_max = 24;
 constexpr std::int64_t conflicts_max = 100;
 
 bool is_empty(std::span<const std::uint64_t> set) {
-  return std::all_of(set.begin(), set.end(), [](std::uint64_t word) { return word == 0; });
+  return std::ranges::all_of(set, [](std::uint64_t word) { return word == 0; });
 }
 
 std::vector<TupleSet> sets_of(const Lanes& lanes, const std::vector<Strength>& strengths) {
@@ -282,7 +282,7 @@ void Cover::State::forbid(const LevelTuple& tuple) {
   if (lanes.empty()) throw std::invalid_argument("a forbidden tuple needs a level");
   row_.forbid(lanes);
   settled_ = false;
-  all_allowed_ = all_allowed_ && std::none_of(taken_.begin(), taken_.end(), [&](const auto& row) {
+  all_allowed_ = all_allowed_ && std::ranges::none_of(taken_, [&](const auto& row) {
                    return std::includes(row.begin(), row.end(), lanes.begin(), lanes.end());
                  });
   // An allowed row proves its tuples possible. A tuple of another row may be impossible now.
@@ -313,12 +313,12 @@ std::vector<LevelTuple> Cover::State::missing() {
         LevelTuple tuple;
         for (const int lane : set.tuple(stem, last))
           tuple.push_back({static_cast<int>(lanes.factor_of(lane)), lanes.level_of(lane)});
-        std::sort(tuple.begin(), tuple.end());
+        std::ranges::sort(tuple);
         all.push_back(std::move(tuple));
       }
     }
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }

@@ -45,7 +45,7 @@ std::vector<int> Lanes::of(const LevelTuple& tuple) const {
                                   " of a factor " + std::to_string(f));
     lanes.push_back(first[size(f)] + level);
   }
-  std::sort(lanes.begin(), lanes.end());
+  std::ranges::sort(lanes);
   lanes.erase(std::unique(lanes.begin(), lanes.end()), lanes.end());
   return lanes;
 }
@@ -98,7 +98,7 @@ void PartialRow::add_table(const Constraint& constraint) {
   std::size_t entries = 1;
   for (const int factor : constraint.factors) {
     if (factor < 0 || size(factor) >= lanes_.first.size() ||
-        std::count(constraint.factors.begin(), constraint.factors.end(), factor) > 1)
+        std::ranges::count(constraint.factors, factor) > 1)
       throw std::invalid_argument("a constraint needs different factors of the model, not " +
                                   std::to_string(factor));
     uses_[size(factor)].push_back({tables_.size(), table.factors.size()});
@@ -270,7 +270,7 @@ bool PartialRow::fix(int lane) {
 }
 
 bool PartialRow::fix(std::span<const int> lanes) {
-  return std::all_of(lanes.begin(), lanes.end(), [&](int lane) { return fix(lane); });
+  return std::ranges::all_of(lanes, [&](int lane) { return fix(lane); });
 }
 
 bool PartialRow::exclude(int lane) {

@@ -28,10 +28,10 @@ class TupleSet {
       factors.resize(lanes.first.size());
       std::iota(factors.begin(), factors.end(), 0);
     }
-    std::sort(factors.begin(), factors.end());
+    std::ranges::sort(factors);
     const bool has_factors = t_ >= 1 && t_ <= std::ssize(factors) && factors.front() >= 0 &&
                              factors.back() < std::ssize(lanes.first) &&
-                             std::adjacent_find(factors.begin(), factors.end()) == factors.end();
+                             std::ranges::adjacent_find(factors) == factors.end();
     if (!has_factors)
       throw std::invalid_argument("a strength of " + std::to_string(t_) +
                                   " needs as many different factors of the model");
@@ -103,7 +103,7 @@ class TupleSet {
     return erased;
   }
   void clear() {
-    std::fill(bits_.begin(), bits_.end(), 0);
+    std::ranges::fill(bits_, 0);
     size_ = 0;
   }
 

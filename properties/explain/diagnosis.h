@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "properties/explain/scene.h"
+#include "properties/property.h"
 
 namespace ropewalk::properties {
 
@@ -32,5 +33,11 @@ std::string to_text(const Diagnosis& diagnosis);
 /// Explains the outputs of `c`. Looks for a cause in `larger`, a larger case with the same failure,
 /// and names it only if it explains `c` as well. Says so if the outputs of `c` are right.
 Diagnosis diagnose(const Look& look, const harness::Case& c, const harness::Case& larger);
+
+/// For a case that reads past the end of an input with a stride of 0: "walks the heads of q.in,
+/// whose stride is 0, as if packed". Said only if the case holds with the heads packed, and with
+/// the heads one element further apart. Empty otherwise.
+std::string cause_of_crash(harness::Subject& subject, const Property& property,
+                           const harness::Case& c, const harness::Finding& crash);
 
 }  // namespace ropewalk::properties

@@ -78,17 +78,19 @@ void set_first(Case& c, std::size_t factor) {
 
 // What is simpler inside a level, or beside all of them.
 using Step = void (*)(Case&);
+template <class Change>
+constexpr Step in_tensors(Change) {
+  return [](Case& c) {
+    for (TensorCase& t : c.tensors) Change{}(t);
+  };
+}
 constexpr Step plain_steps[] = {
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.rotate = true;
-    },
+    in_tensors([](TensorCase& t) { t.rotate = true; }),
     [](Case& c) { c.positions_null = false; },
     [](Case& c) { c.table_spare_rows = 0; },
     [](Case& c) { c.table_apart_pair = -1; },
     [](Case& c) { c.table_dtype.reset(); },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.dtype.reset();
-    },
+    in_tensors([](TensorCase& t) { t.dtype.reset(); }),
     [](Case& c) {
       c.inv_freq.clear();
       c.scaling = "none";
@@ -98,9 +100,7 @@ constexpr Step plain_steps[] = {
     [](Case& c) { c.axis_positions = AxisPositions::equal; },
     [](Case& c) { c = with_fewer_axes(c); },
     [](Case& c) { c.weight_dtype.reset(), c.weight_plus_one = false; },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.weight = t.weight && !t.norm;
-    },
+    in_tensors([](TensorCase& t) { t.weight = t.weight && !t.norm; }),
     [](Case& c) { c.slot_rule = SlotRule::in_order; },
     [](Case& c) {
       std::ranges::fill(c.axis_of_pair, c.axis_of_pair.empty() ? 0 : c.axis_of_pair[0]);
@@ -116,37 +116,19 @@ constexpr Step memory_steps[] = {
       for (TensorCase& t : c.tensors) t.cache = {}, t.cache_at = 0;
     },
     [](Case& c) { c.fused = false; },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.in_place = false, t.out = {};
-    },
+    in_tensors([](TensorCase& t) { t.in_place = false, t.out = {}; }),
     [](Case& c) { c.table_row_stride = contiguous; },
     [](Case& c) { c.position_token_stride = contiguous; },
     [](Case& c) { c.position_batch_stride = contiguous; },
     [](Case& c) { c.position_axis_stride = c.table_axis_stride = contiguous; },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.in_at = t.out_at = 0;
-    },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.in = t.out;
-    },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.out = t.in;
-    },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.in = {};
-    },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.out = {};
-    },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.in.batch = t.out.batch = contiguous;
-    },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.in.token = t.out.token = contiguous;
-    },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.in.head = t.out.head = contiguous;
-    },
+    in_tensors([](TensorCase& t) { t.in_at = t.out_at = 0; }),
+    in_tensors([](TensorCase& t) { t.in = t.out; }),
+    in_tensors([](TensorCase& t) { t.out = t.in; }),
+    in_tensors([](TensorCase& t) { t.in = {}; }),
+    in_tensors([](TensorCase& t) { t.out = {}; }),
+    in_tensors([](TensorCase& t) { t.in.batch = t.out.batch = contiguous; }),
+    in_tensors([](TensorCase& t) { t.in.token = t.out.token = contiguous; }),
+    in_tensors([](TensorCase& t) { t.in.head = t.out.head = contiguous; }),
 };
 
 template <std::size_t N>

@@ -119,7 +119,6 @@ const auto right_exact = axes_kernel<RightAxes>("control_axes_exact");
 
 // Height and width are dropped: text stays right. sglang PR 34446.
 const auto first_table = axes_mutant("mutant_first_axis_for_all_table", use_first);
-const auto first_exact = axes_mutant("mutant_first_axis_for_all_exact", use_first);
 
 // The last two axes are exchanged: height and width.
 const auto swapped = axes_mutant("mutant_height_and_width_swapped_exact", [](AxesCall& c) {
@@ -228,7 +227,7 @@ const auto kept = axes_mutant("mutant_map_of_first_state_exact", [](AxesCall& c)
   for (std::int64_t i = 0; i < c.half; ++i) c.map[i] = std::min(c.map[i], c.last());
 });
 
-// Takes the size of its own rope_axes for the caller's. Seen by growth.
+// Takes the size of its own rope_axes for the caller's.
 const RegisteredKernel exact_size([] {
   KernelInfo info = axes_info<RightAxes>("mutant_axes_of_exact_size_exact");
   info.supports = [](const rope_problem* p, const char** reason) {
@@ -240,7 +239,7 @@ const RegisteredKernel exact_size([] {
   return info;
 }());
 
-// Writes into the chain's node. Seen by any property.
+// Writes into the chain's node.
 const RegisteredKernel node_written([] {
   KernelInfo info = axes_info<RightAxes>("mutant_axes_node_written_exact");
   info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
@@ -250,7 +249,7 @@ const RegisteredKernel node_written([] {
   return info;
 }());
 
-// Keeps the address of the chain's node, which ends with prepare. Seen by any property.
+// Keeps the address of the chain's node, which ends with prepare.
 const RegisteredKernel node_kept([] {
   KernelInfo info = axes_info<RightAxes>("mutant_axes_node_kept_exact");
   info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {

@@ -116,29 +116,14 @@ const auto needs_alignment = altered("control_needs_alignment_table", [](KernelI
 });
 
 // Kernels with declared restrictions. They must not get a false FAIL, and the rest is still judged.
-template <bool in_place>
-constexpr auto all_placed = [](const rope_problem& p) {
-  return std::all_of(p.tensor, p.tensor + p.tensor_count,
-                     [](const rope_tensor& s) { return (s.in_place != 0) == in_place; });
+// These do not check what the contract promises never to ask of them.
+struct ReadsOutputs : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) read_from_output(p, o, i);
+  }
 };
-const auto in_place_only = altered("control_in_place_only_table", [](KernelInfo& info) {
-  limit(info, all_placed<true>);
-  info.flags = ROPE_IN_PLACE;
-});
-const auto out_of_place_only = altered("control_out_of_place_only_table", [](KernelInfo& info) {
-  limit(info, all_placed<false>);
-  info.flags = ROPE_OUT_OF_PLACE;
-});
-// The same, but without a check of what the contract promises never to ask of them.
-const auto in_place_blindly = altered("control_in_place_blindly_table", [](KernelInfo& info) {
-  info.flags = ROPE_IN_PLACE;
-  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
-    rope_problem problem = *p;
-    rope_operands operands = *o;
-    for (std::uint32_t i = 0; i < p->tensor_count; ++i) read_from_output(problem, operands, i);
-    return apply<Correct>(&problem, &operands, nullptr);
-  };
-});
+const auto in_place_blindly = altered<ReadsOutputs>(
+    "control_in_place_blindly_table", [](KernelInfo& info) { info.flags = ROPE_IN_PLACE; });
 const auto out_of_place_blindly =
     altered("control_out_of_place_blindly_table", [](KernelInfo& info) {
       info.flags = ROPE_OUT_OF_PLACE;
@@ -168,15 +153,6 @@ bool fixed_shape(const rope_problem& p) {
   return true;
 }
 const auto fixed = limited("control_fixed_shape_table", [](auto& p) { return fixed_shape(p); });
-
-// 64-bit positions only, as vLLM passes them.
-const auto wide_positions_only = limited("control_wide_positions_only_table",
-                                         [](auto& p) { return p.position_dtype == ROPE_I64; });
-
-// One table row for each token, gathered before the call, as Hugging Face models pass cos and sin.
-const auto rows_by_token_only = limited("control_rows_by_token_only_table", [](auto& p) {
-  return p.table_rows_by == ROPE_ROW_BY_TOKEN;
-});
 
 // One token in each call: a decode kernel.
 const auto one_token_only =

@@ -56,7 +56,7 @@ struct NaiveBody : RightBody {
 };
 const auto naive_body = body<NaiveBody, CudaNaiveBodies>("control_cuda_naive_table");
 
-// Offsets in 32 bits. Seen by far_strides.
+// Offsets in 32 bits.
 struct SmallOffsets : RightBody {
   struct Access : HostAccess {
     using HostAccess::HostAccess;
@@ -81,7 +81,7 @@ struct WideAtAnyStride : RightBody {
 };
 const auto wide_at_any_stride = body<WideAtAnyStride>("mutant_cuda_wide_at_any_stride_table");
 
-// The loop over the heads of an item ends one early. Seen by unwritten_outputs.
+// The loop over the heads of an item ends one early.
 struct OneHeadShort : RightBody {
   static void see(Launch& launch) {
     for (std::uint32_t t = 0; t < launch.tensors; ++t)
@@ -90,7 +90,7 @@ struct OneHeadShort : RightBody {
 };
 const auto one_head_short = body<OneHeadShort>("mutant_cuda_one_head_short_table");
 
-// The last pairs of a head that fill no group of four are forgotten. Seen by agreement and sizes.
+// The last pairs of a head that fill no group of four are forgotten.
 struct NoTail : NaiveBody {
   static void see(Launch& launch) {
     if (launch.tensors != 1) return;
@@ -107,7 +107,7 @@ const auto no_tail = body<NoTail, CudaNaiveBodies>("mutant_cuda_no_tail_table");
 // ---- bodies of their own, for f32 data
 
 // A thread for each element. It reads its own element and its partner's, and writes its own: a race
-// in place. Seen by placement and agreement.
+// in place.
 void turn_own_element(const rope_problem& p, const Head<float>& head, std::uint32_t e) {
   const std::int64_t half = p.rotary_dim / 2;
   const bool split = p.pairing == ROPE_HALF_SPLIT;

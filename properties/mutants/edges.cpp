@@ -87,12 +87,6 @@ const auto dense =
       if (s.in_head_stride == 0) s.in_head_stride = s.head_dim;
     });
 
-// Uses one sin for all tensors, because they share one cos.
-const auto one_sin = planted<Sees>("mutant_one_sin_for_all_table", [](auto& p, auto& o) {
-  for (std::uint32_t i = 1; i < p.tensor_count; ++i)
-    if (o.tensor[i].cos == o.tensor[0].cos) o.tensor[i].sin = o.tensor[0].sin;
-});
-
 // Takes a token in place for one row, and does not expect K behind Q there.
 const auto place = planted<Sees>("mutant_fused_in_place_table", [](auto& p, auto& o) {
   if (p.tensor_count < 2 || p.tensor[0].in_place == 0) return;
@@ -186,7 +180,7 @@ const auto tails = planted<Finishes>("mutant_tail_offset_in_32_bits_table",
 const auto copies = planted<Finishes>("mutant_copied_offset_in_32_bits_table",
                                       [](auto& p, auto& o) { copy_in_32_bits<false>(p, o); });
 
-// The same of table rows, and of positions. Seen by far_strides.
+// The same of table rows, and of positions.
 const auto table_in_32_bits =
     planted<Sees>("mutant_table_offset_in_32_bits_table", [](auto& p, auto&) {
       p.table_row_stride = cut<std::int32_t>(p.table_row_stride, p.table_rows);
@@ -198,7 +192,7 @@ const auto offset_in_32_bits =
       p.position_token_stride = cut<std::int32_t>(p.position_token_stride, p.tokens);
     });
 
-// Keeps a table's row as a number of f32, which holds no odd row beyond 2^24. Seen by far_strides.
+// Keeps a table's row as a number of f32, which holds no odd row beyond 2^24.
 const auto f32 = planted<Locates>("mutant_row_in_f32_table", [](auto&, Token& token) {
   token.table_row = static_cast<std::int64_t>(static_cast<float>(token.table_row));
 });
@@ -230,7 +224,6 @@ const RegisteredKernel limits[] = {
     limited("control_even_batch_only_table", even_batch),
     limited("control_one_head_only_table", one_head),
     limited("control_backward_only_table", backward),
-    limited<Wrong>("mutant_even_batch_only_table", even_batch),
     limited<Wrong>("mutant_one_head_only_table", one_head),
     limited<Wrong>("mutant_backward_only_table", backward),
 };

@@ -45,8 +45,7 @@ const auto promises_bits = altered<FusedWhereAligned>(
 // Without the promise, the same kernel is correct.
 const auto aligned = planted<FusedWhereAligned>("control_fused_where_aligned_table");
 
-// Counts on from the first position, whatever the other positions are. Seen by order, chunks,
-// agreement.
+// Counts on from the first position, whatever the other positions are.
 struct CountsOn : Correct {
   std::int64_t first = 0;
   void locate(const rope_problem& p, Token& token) override {
@@ -66,14 +65,13 @@ const auto first_tensor = planted<Sees>("mutant_strides_of_first_tensor_table", 
   }
 });
 
-// Rounds one of the two outputs to bf16, like a kernel with one narrow path. Seen by quarter_turn
-// and agreement.
+// Rounds one of the two outputs to bf16, like a kernel with one narrow path.
 const auto bf16 = planted<Rotates>("mutant_one_output_in_bf16_table", [](const Pair& x) {
   Correct().rotate(x);
   x.out[x.at.second] = to_bf16(x.out[x.at.second]);
 });
 
-// Computes all frequencies from the ratio of the first two. Seen by agreement.
+// Computes all frequencies from the ratio of the first two.
 const auto two = planted<Frequency>("mutant_ratio_of_first_two_exact", [](auto& p, std::int64_t i) {
   if (i < 2) return p.inv_freq[i];
   return p.inv_freq[0] * std::pow(p.inv_freq[1] / p.inv_freq[0], static_cast<double>(i));
@@ -90,7 +88,7 @@ const auto plus_zero = planted<Finishes>("mutant_untouched_plus_zero_table", [](
 
 // Turns every tensor after the first the other way, out of place: keys by the conjugate of the
 // table that turns the queries. For a pair, x conj(r) is x^2 conj(y) / |x|^2 of the right y = x r.
-// norm and transpose hold. Seen by agreement, relative_position, attention, linear_attention.
+// norm and transpose hold.
 const auto turned_back = planted<Finishes>("mutant_keys_turned_back_table", [](auto& p, auto& o) {
   for_each_out_row(p, o, [&](float* row, auto& s, std::uint32_t tensor, auto& token, auto head) {
     if (tensor == 0 || s.rotate == 0 || s.in_place != 0) return;

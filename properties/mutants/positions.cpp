@@ -12,7 +12,6 @@ bool by_position(const rope_problem& p) {
 }
 
 // Makes positions in bf16, where they fall together in blocks: candle PR 3520, diffusers PR 13922.
-// Seen by agreement, position_sweep, relative_position, decay.
 const auto bf16 = planted<Locates>("mutant_position_in_bf16_exact", [](auto& p, Token& token) {
   token.position = static_cast<std::int64_t>(to_bf16(static_cast<float>(token.position)));
   if (p.angle_source == ROPE_ANGLES_TABLE)
@@ -29,7 +28,7 @@ const auto clamp_position = [](auto&, Token& token) {
 const auto clamped_table = planted<Locates>("mutant_position_clamped_table", clamp_position);
 const auto clamped_exact = planted<Locates>("mutant_position_clamped_exact", clamp_position);
 
-// A decode step takes position 0: executorch PR 2010, mlx-vlm #1983. Seen by agreement.
+// A decode step takes position 0: executorch PR 2010, mlx-vlm #1983.
 const auto at_zero = planted<Locates>("mutant_decode_at_zero_exact", [](auto& p, Token& token) {
   if (p.tokens > 1) return;
   token.position = 0;
@@ -37,7 +36,7 @@ const auto at_zero = planted<Locates>("mutant_decode_at_zero_exact", [](auto& p,
 });
 
 // Every batch row takes row 0's angles. Released Triton wrappers do this: they flatten the angles
-// and cut them to the first row. Seen by agreement.
+// and cut them to the first row.
 struct RowZeroForAll : Correct {
   void see(rope_problem& p, rope_operands&) override { p.position_batch_stride = 0; }
   void locate(const rope_problem& p, Token& token) override {
@@ -51,26 +50,23 @@ const auto for_all = planted<RowZeroForAll>("mutant_row_zero_for_all_table");
 const auto dense = planted<Sees>("mutant_positions_taken_as_dense_exact",
                                  [](auto& p, auto&) { p.position_batch_stride = p.tokens; });
 
-// The same where the tokens of a row lie side by side: positions in a slice of longer rows. Seen by
-// agreement.
+// The same where the tokens of a row lie side by side: positions in a slice of longer rows.
 const auto is_dense = planted<Sees>("mutant_side_by_side_is_dense_table", [](auto& p, auto&) {
   if (p.tokens > 1 && p.position_token_stride == 1 && p.position_batch_stride != 0)
     p.position_batch_stride = p.tokens;
 });
 
 // The same for a column of a wider array, as in positions [tokens, 3] of a multimodal model. A
-// stride of 0 is respected. Seen by agreement.
+// stride of 0 is respected.
 const auto one = planted<Sees>("mutant_position_stride_is_one_exact", [](auto& p, auto&) {
   p.position_token_stride = std::min<std::int64_t>(p.position_token_stride, 1);
 });
 
-// Reads 64-bit positions as 32-bit ones: every second one is 0 on a little-endian machine. Seen by
-// agreement, relative_position, decay.
+// Reads 64-bit positions as 32-bit ones: every second one is 0 on a little-endian machine.
 const auto narrow = planted<Sees>("mutant_wide_positions_read_narrow_exact",
                                   [](auto& p, auto&) { p.position_dtype = ROPE_I32; });
 
-// Drops the sign of negative positions (relative attention, left padding). Seen by agreement,
-// position_sweep, relative_position.
+// Drops the sign of negative positions (relative attention, left padding).
 const auto sign = planted<Locates>("mutant_positions_without_sign_exact", [](auto&, Token& token) {
   token.position = std::max(token.position, -token.position);
 });
@@ -119,8 +115,7 @@ struct MistakenPosition : Correct {
   }
 };
 
-// Takes positions for ordered if their number fits the range from the least to the largest. Seen by
-// agreement.
+// Takes positions for ordered if their number fits the range from the least to the largest.
 struct RunByItsEnds : MistakenPosition {
   bool in_order = false;
   void see(rope_problem& p, rope_operands& o) override {
@@ -134,12 +129,12 @@ struct RunByItsEnds : MistakenPosition {
 };
 const auto ends = planted<RunByItsEnds>("mutant_run_by_its_ends_exact");
 
-// Assumes that the first token has the least position. Seen by agreement.
+// Assumes that the first token has the least position.
 const auto least = planted<Locates>("mutant_first_is_least_exact", [](auto& p, Token& token) {
   if (token.batch == 0 && token.index == 0) token.position = p.min_position;
 });
 
-// In a batch of long prompts, takes the tokens from 1025 on from row 0. Seen by sizes.
+// In a batch of long prompts, takes the tokens from 1025 on from row 0.
 struct LongPromptOfFirstRow : MistakenPosition {
   void locate(const rope_problem& p, Token& token) override {
     if (token.index > 1024) take(p, token, 0, token.index);
@@ -147,7 +142,7 @@ struct LongPromptOfFirstRow : MistakenPosition {
 };
 const auto row = planted<LongPromptOfFirstRow>("mutant_long_prompt_of_first_row_table");
 
-// Reads the positions of batch rows past 65,535 by an index of 16 bits. Seen by sizes.
+// Reads the positions of batch rows past 65,535 by an index of 16 bits.
 struct RowsIn16Bits : MistakenPosition {
   void locate(const rope_problem& p, Token& token) override {
     if (token.batch > 0xffff) take(p, token, token.batch & 0xffff, token.index);
@@ -155,8 +150,7 @@ struct RowsIn16Bits : MistakenPosition {
 };
 const auto bits = planted<RowsIn16Bits>("mutant_rows_in_16_bits_table");
 
-// Keeps the positions of ten blocks of 1,024 tokens, and in place begins again behind them. Seen by
-// sizes.
+// Keeps the positions of ten blocks of 1,024 tokens, and in place begins again behind them.
 struct TenBlocksInPlace : MistakenPosition {
   void locate(const rope_problem& p, Token& token) override {
     constexpr std::int64_t kept = 10'240;
@@ -167,7 +161,7 @@ struct TenBlocksInPlace : MistakenPosition {
 const auto place = planted<TenBlocksInPlace>("mutant_ten_blocks_in_place_table");
 
 // Takes the one position of a call, which all rows and tokens share, for that of the first row, and
-// counts on from it. Seen by agreement.
+// counts on from it.
 const auto one_position =
     planted<Locates>("mutant_counts_from_one_position_exact", [](auto& p, Token& token) {
       if (p.batch > 1 && p.tokens > 1 && p.position_batch_stride == 0 &&
@@ -175,7 +169,7 @@ const auto one_position =
         token.position += token.batch;
     });
 
-// Takes rows of a batch for equal if their first, middle and last positions are. Seen by agreement.
+// Takes rows of a batch for equal if their first, middle and last positions are.
 const auto three = planted<Sees>("mutant_rows_alike_by_three_table", [](auto& p, auto& o) {
   if (p.batch < 2 || o.positions == nullptr || p.table_rows_by == ROPE_ROW_BY_TOKEN) return;
   const auto at = [&](auto b, auto t) { return token_at(p, o, b, t).position; };

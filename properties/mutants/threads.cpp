@@ -34,8 +34,7 @@ struct StaticScratch : Correct {
 };
 const RegisteredKernel static_scratch{promised<StaticScratch>("mutant_static_scratch_table")};
 
-// The same on one path only: in vectors of eight pairs or more, in the backward pass, or in a
-// decode step.
+// The same on one path only: in vectors of eight pairs or more, or in a decode step.
 template <bool (*met)(const rope_problem&)>
 struct StaticScratchWhere : StaticScratch {
   bool is_met = false;
@@ -55,8 +54,6 @@ bool is_decode(const rope_problem& p) {
 }
 const RegisteredKernel wide_static_scratch{
     promised<StaticScratchWhere<is_wide>>("mutant_wide_static_scratch_table")};
-const RegisteredKernel backward_static_scratch{
-    promised<StaticScratchWhere<is_backward>>("mutant_backward_static_scratch_table")};
 const RegisteredKernel decode_static_scratch{
     promised<StaticScratchWhere<is_decode>>("mutant_decode_static_scratch_table")};
 

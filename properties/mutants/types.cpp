@@ -106,18 +106,15 @@ struct TableRounded : Right<Data> {
 const RegisteredKernel table_bf16 =
     of_type<Bf16, TableRounded<Bf16>>("mutant_half_table_rounded_bf16_table");
 
-// Positions in the data type of the tensors. They fall together from 257 (bf16) or 2049 (f16) on.
-template <class Data>
-struct PositionRounded : Right<Data> {
+// Positions in the data type of the tensors. They fall together from 2049 on.
+struct PositionRounded : Right<F16> {
   static std::int64_t position(std::int64_t position) {
-    const float rounded = Data(static_cast<float>(position));
+    const float rounded = F16(static_cast<float>(position));
     return static_cast<std::int64_t>(std::min(rounded, 0x1p31F - 128));
   }
 };
-const RegisteredKernel position_bf16 =
-    of_type<Bf16, PositionRounded<Bf16>>("mutant_half_position_rounded_bf16_table");
 const RegisteredKernel position_f16 =
-    of_type<F16, PositionRounded<F16>>("mutant_half_position_rounded_f16_table");
+    of_type<F16, PositionRounded>("mutant_half_position_rounded_f16_table");
 
 // Computes with values 16 times too large, which is harmless until f16 overflows. Seen by agreement
 // at the upper end of the type.
@@ -138,8 +135,6 @@ struct Flushes : Right<Data> {
   static Real load(Data value) { return flushed(value); }
   static Data store(Real value) { return Data(flushed(value)); }
 };
-const RegisteredKernel flushes_f32 =
-    of_type<float, Flushes<float>>("mutant_flushes_subnormals_table");
 const RegisteredKernel flushes_f64 =
     of_type<double, Flushes<double>>("mutant_range_subnormal_f64_table");
 const RegisteredKernel flushes_f32_declared =
@@ -162,13 +157,13 @@ const RegisteredKernel flushes_products =
 
 // Errors of f32 data that change an input before it is turned.
 
-// Saturates like a fixed-point unit. Seen by agreement, linearity, power_of_two.
+// Saturates like a fixed-point unit.
 struct Limited : Right<float> {
   static float load(float x) { return std::clamp(x, -0.75f, 0.75f); }
 };
 const RegisteredKernel limited_input = of_type<float, Limited>("mutant_limited_input_table");
 
-// Rounds to absolute steps of 2^-20. Seen by agreement, linearity, power_of_two.
+// Rounds to absolute steps of 2^-20.
 struct InSteps : Right<float> {
   static float load(float x) { return std::nearbyint(x * 0x1p20f) * 0x1p-20f; }
 };

@@ -53,7 +53,7 @@ class CellRun {
     const auto is_asked_for = [this](const Property* each) {
       return each->judge != nullptr || draws(*each);
     };
-    if (std::any_of(properties_.begin(), properties_.end(), is_asked_for))
+    if (std::ranges::any_of(properties_, is_asked_for))
       threads_[0].answers.emplace(cell_.subjects[0], cell_.offer);
     run_array_for_all();
     if (is_over_) return false;
@@ -103,7 +103,7 @@ class CellRun {
   void show(const std::string& what) const {
     const Case& base = cell_.offer.base;
     const auto ended = static_cast<std::size_t>(
-        std::count_if(tried_.begin(), tried_.end(), [](const Tried& t) { return t.is_ended; }));
+        std::ranges::count_if(tried_, [](const Tried& t) { return t.is_ended; }));
     cell_.on_progress(fmt::format("{} of {} claims; {} {} {}: {}", carried_.judged + ended,
                                   std::max(carried_.claims, properties_.size()), facts().name,
                                   word_of(base.pairing), word_of(base.dtype), what));

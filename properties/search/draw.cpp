@@ -168,7 +168,7 @@ std::optional<Levels> CaseDraws::completed(const Wanted& wanted) {
   const Lanes& lanes = row_.lanes();
   std::array<std::size_t, factor_count> order{};
   for (std::size_t f = 0; f < factor_count; ++f) order[f] = f;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     return hash(wanted.seed, 0x0d, a) < hash(wanted.seed, 0x0d, b);
   });
   const auto can_be = [&](int lane) { return (row_.open(word_with(lane)) & bit_of(lane)) != 0; };

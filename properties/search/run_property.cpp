@@ -15,7 +15,6 @@
 #include "harness/cases/data.h"
 #include "harness/judge/judge.h"
 #include "properties/explain/check_case.h"
-#include "properties/explain/crash.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/explain/shrink.h"
 #include "properties/search/verdict_rows.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "harness/cases/names.h"
 #include "harness/judge/second_try.h"
 #include "harness/process/exceptions.h"
@@ -95,21 +97,15 @@ std::string replay_line(const std::string& case_text, const KernelFacts& facts) 
 }
 
 Verdict verdict_of(const Finding& f) {
-  switch (f.kind) {
-    case Finding::Kind::crash:
-      return Verdict::crash;
-    case Finding::Kind::hang:
-      return Verdict::hang;
-    case Finding::Kind::unsupported:
-      return Verdict::unsupported;
-    case Finding::Kind::skipped:
-      return Verdict::skipped;
-    case Finding::Kind::broken:
-      return Verdict::fail;
-    case Finding::Kind::measured:
-      return f.compared == 0 ? Verdict::vacuous : f.holds() ? Verdict::pass : Verdict::fail;
-  }
-  __builtin_unreachable();
+  using Kind = Finding::Kind;
+  constexpr std::pair<Kind, Verdict> not_measured[] = {{Kind::crash, Verdict::crash},
+                                                       {Kind::hang, Verdict::hang},
+                                                       {Kind::unsupported, Verdict::unsupported},
+                                                       {Kind::skipped, Verdict::skipped},
+                                                       {Kind::broken, Verdict::fail}};
+  for (const auto& [kind, verdict] : not_measured)
+    if (f.kind == kind) return verdict;
+  return f.compared == 0 ? Verdict::vacuous : f.holds() ? Verdict::pass : Verdict::fail;
 }
 
 int exit_code_of(const std::vector<VerdictRow>& rows) {

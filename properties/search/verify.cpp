@@ -167,15 +167,7 @@ class KernelRun {
 }  // namespace
 
 std::int64_t cases_of(Profile profile) {
-  switch (profile) {
-    case Profile::smoke:
-      return 12;
-    case Profile::standard:
-      return 60;
-    case Profile::full:
-      return 5000;
-  }
-  __builtin_unreachable();
+  return profile == Profile::smoke ? 12 : profile == Profile::standard ? 60 : 5000;
 }
 
 void verify_kernel(JudgeThreads& threads, std::vector<Subject>& subjects, const VerifyPlan& plan,
@@ -189,8 +181,8 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
   if (property == nullptr)
     throw BadCase("replay line: property=" + c.property + " is unknown (ropewalk list shows them)");
   const auto& kernels = worker.kernels();
-  const auto facts = std::find_if(kernels.begin(), kernels.end(),
-                                  [&](const KernelFacts& k) { return k.name == c.kernel; });
+  const auto facts =
+      std::ranges::find_if(kernels, [&](const KernelFacts& k) { return k.name == c.kernel; });
   if (facts == kernels.end())
     throw BadCase("replay line: kernel=" + c.kernel + " is unknown (ropewalk list shows them)");
   if (facts->angle_contract != c.contract)

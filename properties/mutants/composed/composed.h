@@ -3,7 +3,7 @@
 // first path handles.
 //
 // This is the table: plain words, with no kernel in it. Each word has a meaning in a kernel
-// (faults.cpp, regions.cpp, refusals.cpp), and in a case (composed_test.cpp).
+// (faults.cpp, conditions.cpp), and in a case (composed_test.cpp).
 #pragma once
 #include <cstdint>
 #include <string>

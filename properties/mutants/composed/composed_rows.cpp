@@ -196,8 +196,8 @@ std::string control_of(const Form& form) {
 
 const Composed* composed_named(std::string_view kernel) {
   const auto& list = composed_kernels();
-  const auto found = std::find_if(list.begin(), list.end(),
-                                  [&](const Composed& each) { return each.name == kernel; });
+  const auto found =
+      std::ranges::find_if(list, [&](const Composed& each) { return each.name == kernel; });
   return found == list.end() ? nullptr : &*found;
 }
 

@@ -7,7 +7,7 @@
 
 #include "kernels/api/half.h"
 #include "properties/mutants/composed/composed.h"
-#include "properties/mutants/composed/meanings.h"
+#include "properties/mutants/composed/frame.h"
 
 namespace ropewalk::mutants {
 namespace {

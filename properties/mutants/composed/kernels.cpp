@@ -9,7 +9,7 @@
 
 #include "kernels/common/support.h"
 #include "properties/mutants/composed/composed.h"
-#include "properties/mutants/composed/meanings.h"
+#include "properties/mutants/composed/frame.h"
 
 namespace ropewalk::mutants {
 namespace {

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "properties/explain/crash.h"
 #include "properties/explain/diagnosis.h"
 
 namespace ropewalk::properties {
