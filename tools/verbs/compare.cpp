@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "reports/numbers/compare_builds.h"
 #include "reports/pages/compare_markdown.h"
 #include "tools/verbs/verbs.h"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "harness/cases/names.h"
 #include "harness/worker/own_workers.h"
 #include "properties/observe/difference.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "reference/curves.h"
 #include "reference/encodings/laws.h"
 #include "reports/pages/picture_file.h"
