@@ -135,5 +135,8 @@ std::string ceiling_share_text(double percent);
 
 /// Why a claim is UNRESOLVED, in a few words: what it needs, or that more time decides nothing.
 std::string why_open(const Claim& claim, const ClaimGroup& group);
+/// What bench prints on a terminal: a table for each workload and board, with speeds, claims and
+/// noise floors, and then whether the run is valid.
+std::string claims_as_text(const Claims& claims);
 
 }  // namespace ropewalk::report

@@ -5,7 +5,7 @@
 
 #include "base/text_file.h"
 #include "reports/numbers/compare_builds.h"
-#include "reports/pages/compare_markdown.h"
+#include "reports/pages/render.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
