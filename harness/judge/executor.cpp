@@ -241,10 +241,8 @@ CallResult ask_supports(Subject& subject, const Problem& problem) {
 
 void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
              Outputs& outputs) {
-  if (is_outside(subject, problem)) {
-    execution.result = outside();
-    return;
-  }
+  execution.result = is_outside(subject, problem) ? outside() : CallResult{};
+  if (execution.result.kind != CallResult::Kind::ok) return;
   subject.worker.kernels();  // starts a fresh worker before the memory is filled
   const Poison poison = poison_of(call.placement);
   const Room room = lay_out(subject, problem, call);

@@ -111,6 +111,22 @@ std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dty
   return cases;
 }
 
+// For kernels that normalize or append always: of Q, of Q and K, or of Q, K and V.
+void add_fused(const Case& c, std::vector<Case>& cases) {
+  for (const std::uint32_t kinds : {1u, 2u, 3u})
+    for (const bool has_value : {false, true}) {
+      Case fused = c;
+      if (has_value) fused.tensors.resize(3, c.tensors[0]);
+      if (has_value) fused.tensors[2].rotate = false;
+      for (std::size_t i = 0; i < fused.tensors.size(); ++i) {
+        TensorCase& t = fused.tensors[i];
+        t.norm = (kinds & 1) != 0 && t.rotate;
+        t.append = (kinds & 2) != 0 && (i > 0 || fused.tensors.size() == 1);
+      }
+      cases.push_back(fused);
+    }
+}
+
 // For a kernel that refuses all of those. Each case differs from the simplest in one more thing.
 std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
   static const std::vector<std::function<void(Case&)>> changes = {
@@ -157,24 +173,9 @@ std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype d
       },
   };
   std::vector<Case> cases;
-  // Kernels that normalize or append always are of Q, of Q and K, or of Q, K and V.
-  const auto add_fused = [&](const Case& c) {
-    for (const std::uint32_t kinds : {1u, 2u, 3u})
-      for (const bool has_value : {false, true}) {
-        Case fused = c;
-        if (has_value) fused.tensors.resize(3, c.tensors[0]);
-        if (has_value) fused.tensors[2].rotate = false;
-        for (std::size_t i = 0; i < fused.tensors.size(); ++i) {
-          TensorCase& t = fused.tensors[i];
-          t.norm = (kinds & 1) != 0 && t.rotate;
-          t.append = (kinds & 2) != 0 && (i > 0 || fused.tensors.size() == 1);
-        }
-        cases.push_back(fused);
-      }
-  };
   constexpr std::uint32_t fused = extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
   for (const Case& c : basic_cases(subject, pairing, dtype))
-    if ((subject.facts.extensions & fused) != 0 && c.tokens == 2) add_fused(c);
+    if ((subject.facts.extensions & fused) != 0 && c.tokens == 2) add_fused(c, cases);
   for (Case c : basic_cases(subject, pairing, dtype)) {
     const bool common =
         c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;

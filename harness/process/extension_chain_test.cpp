@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace ropewalk::harness {
 namespace {
 
@@ -33,6 +35,37 @@ TEST(ExtensionChain, IsCheckedBeforeAKernelSeesIt) {
   EXPECT_EQ(c.fault(), "the kind 1 with a struct that is too short");
   c.axes.ext.kind = 7;
   EXPECT_EQ(c.fault(), "the kind 7, which no problem has");
+}
+
+TEST(ExtensionChain, OfANormAndOfACacheIsCheckedToo) {
+  const auto fault = [](auto change) {
+    rope_problem p{};
+    p.tensor_count = 2;
+    rope_norm norm{{ROPE_EXT_NORM, sizeof(rope_norm), nullptr}, 1e-6, 3, ROPE_F32, 0, 0};
+    rope_append append{
+        {ROPE_EXT_APPEND, sizeof(rope_append), &norm.ext}, 2, ROPE_I64, 1, 8, {}, {}, {}};
+    p.next = &append.ext;
+    change(p, norm, append);
+    return chain_fault(p);
+  };
+  EXPECT_EQ(fault([](auto&, auto&, auto&) {}), "");
+  for (const double epsilon : {0.0, -1.0, 2.0, 0x1p-61, std::nan("")})
+    EXPECT_EQ(fault([&](auto&, auto& norm, auto&) { norm.epsilon = epsilon; }),
+              "an epsilon outside 2^-60 .. 1");
+  EXPECT_EQ(fault([](auto&, auto& norm, auto&) { norm.tensors = 4; }), "a mark of no tensor");
+  EXPECT_EQ(fault([](auto&, auto&, auto& append) { append.tensors = 0; }), "a mark of no tensor");
+  EXPECT_EQ(fault([](auto&, auto& norm, auto&) { norm.weight_dtype = ROPE_I32; }),
+            "weights of no floating-point type");
+  EXPECT_EQ(fault([](auto&, auto&, auto& append) { append.slot_dtype = ROPE_F32; }),
+            "slots of no integer type");
+  EXPECT_EQ(fault([](auto&, auto&, auto& append) { append.pages = 0; }),
+            "a cache without pages or slots");
+  EXPECT_EQ(fault([](auto&, auto&, auto& append) { append.page_stride[1] = -1; }),
+            "a negative stride");
+  EXPECT_EQ(fault([](auto& p, auto&, auto&) { p.tensor[1].in_place = 1; }),
+            "a tensor that is appended in place");
+  EXPECT_EQ(fault([](auto& p, auto&, auto&) { p.operation = ROPE_TRANSPOSE; }),
+            "a norm or a cache with ROPE_TRANSPOSE");
 }
 
 TEST(ExtensionChain, HasAKindOnce) {

@@ -3,11 +3,13 @@
 // norm_scaled: 2^k times the input with 4^k times epsilon is normalized to the same bits. Every
 // product, sum, root and quotient is that of the first call times a power of two, in any order and
 // by any method that has no step of its own at a power of four.
+// norm_scaled kills by itself: epsilon_outside_the_root_exact, epsilon_is_1e_6_exact
 //
 // norm_after_turn: a rotation of pairs before a norm without weights is one after it, as it keeps
 // the sum of squares. Bound: the turned input is off by e, and its sum of squares by as much, so
 // its norm by 2 e in all; then come the error of the call that normalizes it, at position 0, and
 // that of the call that does both. With narrow storage, all three results are rounded.
+// norm_after_turn kills by itself: sum_in_bf16_exact, variance_for_mean_of_squares_exact
 #include <algorithm>
 #include <cmath>
 

@@ -210,11 +210,18 @@ bool slots_have_their_tokens(const Levels& l, Dtype, std::int32_t) {
          (slots < level::skipping || several(l, Factor::tokens));
 }
 
+bool caches_are_appended_to(const Levels& l, Dtype, std::int32_t) {
+  const int caches = l[Factor::caches], append = l[Factor::append];
+  return caches == level::one_cache ? append == level::all_appended
+                                    : caches == 0 || append != level::no_append;
+}
+
 bool caches_have_their_tensors(const Levels& l, Dtype, std::int32_t) {
-  const int caches = l[Factor::caches];
-  if (caches != level::one_cache) return caches == 0 || l[Factor::append] != level::no_append;
-  return l[Factor::append] == level::all_appended && has_second(l) &&
-         l[Factor::types] == level::alike;
+  return l[Factor::caches] != level::one_cache || has_second(l);
+}
+
+bool one_cache_has_one_type(const Levels& l, Dtype, std::int32_t) {
+  return l[Factor::caches] != level::one_cache || l[Factor::types] == level::alike;
 }
 
 // Many short rows take long and show little that fewer do not: at most 2^18 tokens in all rows.
@@ -255,7 +262,9 @@ const std::vector<Requirement>& requirements() {
       {{norm, data}, norm_fits_the_data},
       {{append, placement, tensors}, append_fits_the_placement},
       {{slots, append, tokens}, slots_have_their_tokens},
-      {{caches, append, tensors, types}, caches_have_their_tensors},
+      {{caches, append}, caches_are_appended_to},
+      {{caches, tensors}, caches_have_their_tensors},
+      {{caches, types}, one_cache_has_one_type},
   };
   return all;
 }

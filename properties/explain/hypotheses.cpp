@@ -372,6 +372,7 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
   add_values(*k, list);
   add_places(*k, list);
   add_axes(*k, list);
+  add_norm(*k, scene, list);
   add_positions(*k, list);
   add_angles(*k, list);
   add_roundings(*k, list);

@@ -32,6 +32,10 @@ std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitte
 /// Adds those that the rows of a table lie at another distance from each other.
 void add_table_rows(const Scene& scene, std::vector<Hypothesis>& list);
 
+class Facts;
+/// Adds those about the norm before the rotation. They refer to the facts and to the scene.
+void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list);
+
 /// A rounding to a 16-bit data type, which leaves errors of about the bound. Roundings are told
 /// from one another by the bits of the outputs and not by distances.
 struct Rounded {

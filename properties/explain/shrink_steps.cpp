@@ -99,7 +99,7 @@ constexpr Step plain_steps[] = {
     [](Case& c) { c = with_fewer_axes(c); },
     [](Case& c) { c.weight_dtype.reset(), c.weight_plus_one = false; },
     [](Case& c) {
-      for (TensorCase& t : c.tensors) t.weight = false;
+      for (TensorCase& t : c.tensors) t.weight = t.weight && !t.norm;
     },
     [](Case& c) { c.slot_rule = SlotRule::in_order; },
     [](Case& c) {

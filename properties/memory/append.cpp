@@ -4,12 +4,15 @@
 // append_is_copy: append is the rotation, and then a copy to the slot. Bound: the same bits if
 // ROPE_BITWISE_INVARIANT promises them, else the errors of two calls. Tensors that are only copied
 // are compared by untouched_dims.
+// append_is_copy kills by itself: slot_of_next_token_exact, k_of_row_zero_exact, v_rotated_exact
 //
 // slot_order: the same rows go to other slots, in another order, with nothing else changed. Bound:
 // as above.
+// slot_order kills by itself: slots_of_first_call_exact
 //
 // two_appends: a prompt that is appended in two calls to one cache is the prompt appended in one,
 // and the rows of the first call keep their bits in the second. Bound: as above.
+// two_appends kills by itself: last_partial_page_lost_exact
 #include <algorithm>
 #include <cstring>
 #include <utility>

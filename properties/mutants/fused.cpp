@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <vector>
 
 #include "properties/mutants/planted.h"
 
@@ -106,9 +105,8 @@ void fuse_head(RightFused& hooks, const FusedCall& c, FusedHead head, std::int64
   else
     out += row(head.b, s.out_batch_stride, s.out_token_stride, s.out_head_stride);
   const bool normed = marks(&c.norm, i), rotates = hooks.rotates(c, i);
-  std::vector<float> x(static_cast<std::size_t>(s.head_dim));
-  for (std::size_t d = 0; d < x.size(); ++d) x[d] = float{in[d]};
-  head.x = x.data();
+  head.x = static_cast<float*>(c.o.workspace);
+  for (std::int64_t d = 0; d < s.head_dim; ++d) head.x[d] = float{in[d]};
   head.count = s.head_dim;
   head.window = s.rotate != 0 ? s.rotary_offset : 0;
   if (normed) hooks.normalize(c, head);
@@ -145,7 +143,12 @@ KernelInfo fused_info(const char* name) {
   info.angle_contract = ROPE_CONTRACT_EXACT;
   info.extensions = extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
   info.flags |= ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT;
-  info.workspace_bytes = nullptr;
+  info.workspace_bytes = [](const rope_problem* p) {  // a head, twice
+    std::int64_t widest = 0;
+    for (std::uint32_t i = 0; i < p->tensor_count; ++i)
+      widest = std::max(widest, p->tensor[i].head_dim);
+    return 2 * static_cast<std::size_t>(widest) * sizeof(float);
+  };
   info.supports = [](const rope_problem* p, const char** reason) {
     return supports_data(*p, ROPE_ANGLES_INV_FREQ, dtype_of<Data>, reason);
   };
@@ -236,7 +239,7 @@ struct SkippedToZero : RightFused {
 };
 const auto to_zero = fused<SkippedToZero>("mutant_skipped_token_to_slot_0_exact");
 
-// After a token without a slot, all others get the slot of the one before. vLLM issue 25024's kind.
+// After a token without a slot, all others get the slot of the one before.
 struct SkippedShifts : RightFused {
   std::int64_t slot(const FusedCall& c, std::int64_t token) override {
     std::int64_t skipped = 0;
@@ -291,18 +294,19 @@ const auto head_stride = fused_mutant("mutant_head_stride_of_k_for_v_exact", [](
     if (marks(&c.append, i - 1)) c.append.head_stride[i] = c.append.head_stride[i - 1];
 });
 
-// The slots of the first call with as many tokens serve all others. Seen by history alone.
+// The slots of the first call serve all others of the same slots, in any order.
 const auto kept_slots = fused_mutant("mutant_slots_of_first_call_exact", [](FusedCall& c) {
-  thread_local std::vector<std::int64_t> first, last;
-  if (c.append.tensors == 0) return;
-  std::vector<std::int64_t> now;
-  for (std::int64_t t = 0; t < c.tokens(); ++t) now.push_back(c.slot(t));
-  std::vector<std::int64_t> one = first, two = now;
-  std::ranges::sort(one);
-  std::ranges::sort(two);
-  if (one != two) first = now;  // other slots are another cache
+  constexpr std::int64_t most = 64;
+  thread_local std::int64_t first[most], last[most], count = 0, sum = 0;
+  if (c.append.tensors == 0 || c.tokens() > most) return;
+  std::int64_t now = 0;
+  for (std::int64_t t = 0; t < c.tokens(); ++t) now += c.slot(t);
+  if (count != c.tokens() || sum != now)  // other slots are another cache
+    for (std::int64_t t = 0; t < c.tokens(); ++t) first[t] = c.slot(t);
+  count = c.tokens();
+  sum = now;
   c.append.slot_dtype = ROPE_I64;
-  c.caches.slot = (last = first).data();
+  c.caches.slot = std::copy(first, first + count, last) - count;
 });
 
 // ---- norm
@@ -352,11 +356,11 @@ const auto window_alone = fused<WindowAlone>("mutant_norm_over_rotary_dim_exact"
 // Dims beside the window stay as they are.
 struct WindowNormalized : RightFused {
   void normalize(const FusedCall& c, const FusedHead& head) override {
-    const std::vector<float> given(head.x, head.x + head.count);
+    float* const given = head.x + head.count;
+    std::copy_n(head.x, head.count, given);
     RightFused::normalize(c, head);
     for (std::int64_t d = 0; d < head.count; ++d)
-      if (d < head.window || d >= head.window + c.p.rotary_dim)
-        head.x[d] = given[static_cast<std::size_t>(d)];
+      if (d < head.window || d >= head.window + c.p.rotary_dim) head.x[d] = given[d];
   }
 };
 const auto window_normalized = fused<WindowNormalized>("mutant_dims_beside_not_normalized_exact");

@@ -32,7 +32,8 @@ std::set<std::string> properties_and_features(bool with_extensions) {
        properties::chosen_properties({}, properties::Profile::smoke))
     if (with_extensions || !property->of_extension) all.emplace(property->name);
   for (const std::string& feature : properties::feature_names())
-    if (with_extensions || feature != "axes") all.insert(offered(feature));
+    if (with_extensions || (feature != "axes" && feature != "norm" && feature != "append"))
+      all.insert(offered(feature));
   return all;
 }
 

@@ -1,0 +1,104 @@
+// What a kernel may have done wrong in the norm before the rotation.
+#include <cmath>
+
+#include "harness/cases/fused.h"
+#include "harness/cases/stored.h"
+#include "properties/explain/facts.h"
+#include "properties/explain/hypotheses.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+using C = std::complex<double>;
+
+// A head as it is given: its squares and its sum, over all dims or the window alone.
+struct GivenHead {
+  double sum = 0, squares = 0, window_squares = 0, dims = 0;
+
+  GivenHead(const Facts& k, const Seen& s, std::int64_t head) {
+    HeadPlace at = s.at;
+    at.h = head;
+    const rope_tensor& t = k.tensor(s);
+    dims = static_cast<double>(t.head_dim);
+    for (std::int64_t d = 0; d < t.head_dim; ++d) {
+      const double x = k.element(s, at, d);
+      const bool in_window = d >= t.rotary_offset && d < t.rotary_offset + k.asked().rotary_dim;
+      sum += x;
+      squares += x * x;
+      window_squares += in_window ? x * x : 0;
+    }
+  }
+};
+
+double weight_of(const Problem& p, const Seen& s, std::uint32_t tensor, std::int64_t d, bool one) {
+  const int weight = p.tensor[tensor].weight;
+  if (weight < 0 || d >= p.asked.tensor[tensor].head_dim) return 1;
+  return load(given(p, s.placement, weight), Dtype{p.norm.weight_dtype}, d) + (one ? 1 : 0);
+}
+
+}  // namespace
+
+void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list) {
+  const Problem& p = scene.problem;
+  const double epsilon = p.norm.epsilon;
+  const bool plus_one = p.norm.weight_plus_one != 0;
+  // value(head, weight) is what an element is multiplied by; weigh(s, d) is its weight.
+  const auto add = [&](const char* name, auto factor, auto weigh, std::int64_t head = -1) {
+    list.push_back({name, [=, &k, &p](const Seen& s) -> std::optional<C> {
+                      if (!marks(&p.norm, s.at.tensor)) return {};
+                      const double by = factor(GivenHead(k, s, head < 0 ? s.at.h : head));
+                      const PairIndex e = pair_elements(p.asked, s.at.tensor, s.pair);
+                      const C x = k.pair_of(s, s.at);
+                      return k.turned(
+                          {x.real() * by * weigh(s, e.first), x.imag() * by * weigh(s, e.second)},
+                          s.r);
+                    }});
+  };
+  const auto right = [epsilon](const GivenHead& h) {
+    return 1 / std::sqrt(h.squares / h.dims + epsilon);
+  };
+  const auto own = [&p, plus_one](const Seen& s, std::int64_t d) {
+    return weight_of(p, s, s.at.tensor, d, plus_one);
+  };
+  const auto none = [](const Seen&, std::int64_t) { return 1.0; };
+  add(
+      "does not normalize the head", [](const GivenHead&) { return 1.0; }, none);
+  add("leaves the weights of the norm out", right, none);
+  add("leaves out the 1 of 1 + weight", right,
+      [&p](const Seen& s, std::int64_t d) { return weight_of(p, s, s.at.tensor, d, false); });
+  add("has the weights of the first tensor", right,
+      [&p, plus_one](const Seen& s, std::int64_t d) { return weight_of(p, s, 0, d, plus_one); });
+  add(
+      "adds epsilon outside the root",
+      [epsilon](const GivenHead& h) { return 1 / (std::sqrt(h.squares / h.dims) + epsilon); }, own);
+  add(
+      "takes 1e-6 for epsilon",
+      [](const GivenHead& h) { return 1 / std::sqrt(h.squares / h.dims + 1e-6); }, own);
+  add(
+      "takes the sum of the squares for their mean",
+      [epsilon](const GivenHead& h) { return 1 / std::sqrt(h.squares + epsilon); }, own);
+  const auto rotary_dim = static_cast<double>(p.asked.rotary_dim);
+  add(
+      "takes the mean of the squares over the window",
+      [=](const GivenHead& h) { return 1 / std::sqrt(h.window_squares / rotary_dim + epsilon); },
+      own);
+  add(
+      "takes the variance for the mean of the squares",
+      [epsilon](const GivenHead& h) {
+        const double mean = h.sum / h.dims;
+        return 1 / std::sqrt(h.squares / h.dims - mean * mean + epsilon);
+      },
+      own);
+  add("normalizes each head by the first", right, own, 0);
+  list.push_back({"applies the weights of the norm after the rotation",
+                  [=, &k, &p](const Seen& s) -> std::optional<C> {
+                    if (!marks(&p.norm, s.at.tensor)) return {};
+                    const double by = right(GivenHead(k, s, s.at.h));
+                    const PairIndex e = pair_elements(p.asked, s.at.tensor, s.pair);
+                    const C y = k.turned(by * k.pair_of(s, s.at), s.r);
+                    return C{y.real() * own(s, e.first), y.imag() * own(s, e.second)};
+                  }});
+}
+
+}  // namespace ropewalk::properties
