@@ -1,4 +1,5 @@
-// Reads small text files of users whole. An error is one line that names the file.
+// Reads small text files of users whole, and writes files that no reader sees half-written. An
+// error is one line that names the file.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -31,5 +32,13 @@ void for_each_line(std::string_view text,
 std::string shown(std::string_view text, std::size_t length_max = 60);
 /// The name of a file for a message, in full length.
 std::string shown_path(const std::filesystem::path& path);
+
+/// Writes a file whole or not at all. It is written under another name first, so a reader finds the
+/// old file or the new one, never a part. Throws std::runtime_error with one line that names the
+/// file.
+void write_whole_file(const std::filesystem::path& path, std::string_view text);
+
+/// Throws what write_whole_file would throw, before there is a text. The file stays as it is.
+void require_writable(const std::filesystem::path& path);
 
 }  // namespace ropewalk

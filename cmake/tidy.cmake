@@ -92,7 +92,7 @@ set(layers
 
 # Libraries that are heavy or belong to one file: a pattern of #include, and the only files that may
 # have it.
-set(request "tools/launches/board_request.cpp")
+set(request "tools/launches/board.cpp")
 set(fields "benchmarks/configs/(json_fields|released_configs_test).cpp")
 set(host "tools/host/worker_library")
 set(driver "device/(cuda_driver|device_health)")

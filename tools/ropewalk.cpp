@@ -26,8 +26,8 @@
 #include "tools/command/options.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
+#include "tools/launches/board.h"
 #include "tools/launches/launches.h"
-#include "tools/launches/timing_handler.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

@@ -2,7 +2,7 @@
 // formulas.
 #include <algorithm>
 
-#include "reference/encodings/pieces.h"
+#include "reference/encodings/encoding.h"
 
 namespace ropewalk {
 namespace {

@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "reference/encodings/laws.h"
-#include "reference/encodings/pieces.h"
 
 namespace ropewalk {
 namespace {

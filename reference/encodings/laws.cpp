@@ -7,8 +7,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "reference/encodings/pieces.h"
-
 namespace ropewalk {
 namespace {
 

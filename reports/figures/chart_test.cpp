@@ -7,10 +7,8 @@
 #include <stdexcept>
 
 #include "base/system/program.h"
-#include "reports/pages/picture_file.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
-#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {

@@ -1,5 +1,5 @@
 // Which kernel to use: the winner of a contest, what must be said with it, and when there is none.
-#include "reports/numbers/answers.h"
+#include "reports/numbers/summary.h"
 
 #include <gtest/gtest.h>
 

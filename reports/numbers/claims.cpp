@@ -8,8 +8,7 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "reports/numbers/in_order.h"
-#include "reports/numbers/paired_rounds.h"
+#include "reports/numbers/places.h"
 
 namespace ropewalk::report {
 namespace {
@@ -189,8 +188,8 @@ void compare(ClaimGroup& group, double twin_error) {
 std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows, double margin) {
   std::vector<ClaimGroup> groups;
   using Key = std::tuple<std::string, std::string, std::int64_t>;
-  InOrder<Key> group_at;
-  std::map<Key, InOrder<std::pair<std::string, Role>>> claim_at;
+  Places<Key> group_at;
+  std::map<Key, Places<std::pair<std::string, Role>>> claim_at;
   for (const TimingRow& row : rows) {
     const Key key{row.workload, row.board, row.threads};
     ClaimGroup& group = group_at.of(key, groups);

@@ -4,6 +4,7 @@
 // Every contestant is compared with the baseline of its group, round by round. A ratio is the
 // contestant's time divided by the baseline's time, so a ratio below 1 is faster.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -51,6 +52,27 @@ struct Claim {
   double ceiling_share = 0;
   Interval of_unfused;  ///< its time / that of its own passes one after the other ('X (unfused)')
   std::vector<const TimingRow*> rows;  ///< ordered by launch
+};
+
+inline bool is_time(double ns) {
+  return std::isfinite(ns) && ns > 0;
+}
+
+/// The compared rounds of two contestants, by launch. A neighbour may slow one of them more than
+/// the other, so only rounds without one count, of the launches that have enough of them. If too
+/// few have, all rounds count, and the interval holds that of the rounds without one as well
+/// (docs/decisions/0057).
+struct PairedRounds {
+  LaunchLogs logs;
+  double look = 1;  ///< what the launches that were left out change of a look's error
+  std::vector<double> undisturbed;  ///< rounds without a neighbour
+  bool is_mixed = false;            ///< all rounds count, those beside a neighbour too
+
+  PairedRounds(const Claim& a, const Claim& b);
+  /// ratio_interval() of time of a / time of b.
+  Interval interval(double error) const;
+  /// Holds the interval of the rounds without a neighbour as well, where all count.
+  Interval widened(Interval interval, double error) const;
 };
 
 /// The ratio of the times of two contestants of one group, a / b, by the rounds in which both were
@@ -113,5 +135,8 @@ std::string ceiling_share_text(double percent);
 
 /// Why a claim is UNRESOLVED, in a few words: what it needs, or that more time decides nothing.
 std::string why_open(const Claim& claim, const ClaimGroup& group);
+/// What bench prints on a terminal: a table for each workload and board, with speeds, claims and
+/// noise floors, and then whether the run is valid.
+std::string claims_as_text(const Claims& claims);
 
 }  // namespace ropewalk::report

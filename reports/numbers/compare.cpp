@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "reports/numbers/paired_rounds.h"
+#include "reports/numbers/claims.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {

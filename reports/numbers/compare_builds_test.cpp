@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/pages/compare_markdown.h"
+#include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {

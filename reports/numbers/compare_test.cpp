@@ -8,7 +8,7 @@
 
 #include "reports/numbers/ratio_interval.h"
 #include "reports/numbers/summary.h"
-#include "reports/pages/compare_markdown.h"
+#include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {

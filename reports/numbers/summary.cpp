@@ -7,8 +7,7 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "reports/numbers/answers.h"
-#include "reports/numbers/in_order.h"
+#include "reports/numbers/places.h"
 
 namespace ropewalk::report {
 namespace {
@@ -42,7 +41,7 @@ class KernelTable {
   std::vector<KernelSummary> kernels;
 
  private:
-  InOrder<KernelKey> index_;
+  Places<KernelKey> index_;
   std::set<KernelKey> by_name_;
 };
 
@@ -124,7 +123,7 @@ void summarize_kernels(const Results& results, Summary& summary) {
 }
 
 void summarize_properties(const Results& results, Summary& summary) {
-  InOrder<std::string> index;
+  Places<std::string> index;
   for (const VerdictRow& row : results.verdicts) {
     const auto verdict = verdict_of(row);
     ++summary.verdicts[verdict];
@@ -149,7 +148,7 @@ void make_matrix(const Results& results, Summary& summary) {
   std::map<std::string, std::size_t> column;
   for (std::size_t i = 0; i < summary.properties.size(); ++i)
     column[summary.properties[i].name] = i;
-  InOrder<std::tuple<KernelKey, std::string, std::string, std::string>> lines;
+  Places<std::tuple<KernelKey, std::string, std::string, std::string>> lines;
   for (const VerdictRow& row : results.verdicts) {
     MatrixRow& matrix_row =
         lines.of({kernel_key(row), row.angle_contract, row.pairing, row.dtype}, summary.matrix);
@@ -178,7 +177,7 @@ void make_matrix(const Results& results, Summary& summary) {
 }
 
 void collect_not_run(const Results& results, Summary& summary) {
-  InOrder<std::tuple<std::string, Verdict, std::string, std::string>> index;
+  Places<std::tuple<std::string, Verdict, std::string, std::string>> index;
   for (const VerdictRow& row : results.verdicts) {
     const Verdict verdict = verdict_of(row);
     if (!is_not_run(verdict)) continue;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "reports/record/fields.h"
 
 namespace ropewalk::report {

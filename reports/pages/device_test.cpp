@@ -6,7 +6,6 @@
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
-#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {

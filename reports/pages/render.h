@@ -4,7 +4,11 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "reports/figures/chart.h"
+#include "reports/numbers/compare.h"
+#include "reports/numbers/compare_builds.h"
 #include "reports/numbers/summary.h"
 #include "reports/record/record.h"
 
@@ -32,6 +36,22 @@ std::string render_csv(const Results& results, const Summary& summary);
 /// VACUOUS and a kernel that broke while timed are failures. UNSUPPORTED and SKIPPED are skipped. A
 /// run that was cut off fails as well.
 std::string render_junit(const Results& results, const Summary& summary);
+
+/// A comparison as Markdown, fit for a pull request: the answer stands first, and the table is
+/// folded away.
+std::string comparison_markdown(const Comparison& comparison, const std::string& name_a,
+                                const std::string& name_b);
+
+/// The same of two builds: a sentence, and a line for each cell that begins with its answer:
+/// "regressed", "cannot tell", "no worse than" or "not compared". Percentages are rounded away from
+/// what would please.
+std::string builds_markdown(const BuildComparison& comparison, const std::string& name);
+
+/// An SVG document with a background and a legend below the chart, one line for each series. Its
+/// colours are those of the report, and follow the reader's light or dark scheme. The same request
+/// gives the same bytes with the same gnuplot. Throws std::runtime_error if gnuplot fails.
+std::string picture_file(const ChartRequest& request, ChartSize size,
+                         const std::vector<std::string>& names);
 
 /// Writes report.md, report.html, results.csv and junit.xml into out_dir, each whole or not at all.
 /// Makes out_dir if it is missing. Throws std::runtime_error with one line that names the file.

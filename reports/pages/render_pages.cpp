@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "base/text.h"
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "reports/figures/figure.h"
 #include "reports/pages/render.h"
 #include "reports/pages/view.h"

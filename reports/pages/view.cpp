@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "reports/numbers/answers.h"
 #include "reports/numbers/board_name.h"
+#include "reports/numbers/summary.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {

@@ -9,7 +9,6 @@
 #include "reports/pages/certificate.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
-#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {

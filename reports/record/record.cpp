@@ -11,7 +11,6 @@
 
 #include "reports/record/field_limits.h"
 #include "reports/record/fields.h"
-#include "reports/record/record_file.h"
 
 namespace ropewalk::report {
 namespace {

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -285,6 +286,21 @@ Row row_from(const std::string& json_line);
 /// other line that is not a row of this schema version throws BadFile with the line number. Never
 /// crashes on foreign bytes.
 Results read_results(const std::filesystem::path& file);
+
+/// Every row begins with these bytes. If the unfinished last line begins otherwise, the file is
+/// foreign and is not repaired.
+inline constexpr std::string_view record_line_start = R"({"schema":)";
+
+/// Calls visit(line, number) for each line that ends in a newline. Numbers start at 1. Bytes after
+/// the last newline are dropped. Returns the number of lines. Throws BadFile if the file cannot be
+/// read or a line is longer than 16 MiB.
+std::int64_t for_each_whole_line(
+    const std::filesystem::path& file,
+    const std::function<void(std::string_view line, std::int64_t number)>& visit);
+
+/// True if a run has begun in the file. False if the file does not exist or a kill left no whole
+/// line. Throws BadFile as above.
+bool has_whole_line(const std::filesystem::path& file);
 
 /// The fingerprint of the rows. A report tells by it which results it was made from.
 std::string fingerprint_of(const Results& results);

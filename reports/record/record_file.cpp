@@ -1,6 +1,5 @@
 // Appends whole lines and reads whole lines. A kill between two writes leaves at most half a line.
 // A reader drops that half line and the next writer cuts it off.
-#include "reports/record/record_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -11,7 +11,6 @@
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 #include "reports/testing/temp_folder.h"
-#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {

@@ -1,6 +1,11 @@
-// Made-up results, for tests only, in which every part of a report has something to show.
+// Made-up results, for tests only, in which every part of a report has something to show, and what
+// tests ask of a page or a file.
 #pragma once
-#include "reports/record/record.h"
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "reports/pages/render.h"
 
 namespace ropewalk::report {
 
@@ -16,5 +21,30 @@ VerdictRow sample_verdict();
 TimingRow sample_timing();
 TimingRow sample_device_timing();  ///< the same of kernel `cuda` on a device
 CertificateRow sample_certificate();
+
+inline bool contains(const std::string& text, const std::string& what) {
+  return text.find(what) != std::string::npos;
+}
+
+inline std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t times = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size())
+    ++times;
+  return times;
+}
+
+// The formats of results whose summary the test does not need.
+inline std::string html_of(const Results& results, const std::string& gnuplot = {}) {
+  return render_html(results, summarize(results), gnuplot);
+}
+inline std::string markdown_of(const Results& results) {
+  return render_markdown(results, summarize(results));
+}
+inline std::string csv_of(const Results& results) {
+  return render_csv(results, summarize(results));
+}
+inline std::string junit_of(const Results& results) {
+  return render_junit(results, summarize(results));
+}
 
 }  // namespace ropewalk::report

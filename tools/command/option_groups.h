@@ -26,13 +26,12 @@ CLI::Option* add_number(CLI::App& verb, const char* name, Value& value, std::int
 /// Makes --help keep two spaces between an option and its meaning. CLI11 alone leaves one if the
 /// option fills its column, which nobody can tell apart.
 void use_spaced_help(CLI::App& app);
-/// Adds --kernel, --plugin and --cpu-features.
 void add_python_option(CLI::App& verb);
 void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated);
+/// Adds --kernel, --plugin, --python, --tolerate and --cpu-features.
 void add_kernel_options(CLI::App& verb, KernelChoice& choice);
 /// Adds the positional TARGET. `more` ends its help.
 void add_targets(CLI::App& verb, KernelChoice& choice, const char* more);
-/// Adds --no-cuda.
 void add_no_cuda_option(CLI::App& verb, KernelChoice& choice);
 /// Chooses the baselines, and adds --no-baselines.
 void add_no_baselines_option(CLI::App& verb, KernelChoice& choice);
@@ -65,7 +64,6 @@ void add_timing_options(CLI::App& verb, BenchOptions& options);
 void add_exhaustive_options(CLI::App& verb, VerifyOptions& options);
 void add_json_option(CLI::App& verb, bool& json);
 void add_quiet_option(CLI::App& verb, bool& quiet, const char* help);
-/// Adds --export.
 void add_export_option(CLI::App& verb, std::string& file);
 void add_out_option(CLI::App& verb, std::string& out, const char* help);
 

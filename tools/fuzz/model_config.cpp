@@ -4,7 +4,7 @@
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "tools/fuzz/target.h"
-#include "tools/launches/board_request.h"
+#include "tools/launches/board.h"
 
 namespace ropewalk::fuzz {
 using namespace bench;

@@ -13,7 +13,6 @@
 
 #include "base/fingerprint.h"
 #include "base/text_file.h"
-#include "base/whole_file.h"
 #include "tools/fuzz/target.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include "benchmarks/engine/google_benchmark.h"
 #include "harness/worker/worker_main.h"
 #include "kernels/api/kernel.h"
-#include "tools/launches/timing_handler.h"
+#include "tools/launches/board.h"
 
 namespace ropewalk::bench {
 // Google Benchmark is only a shared library as well, so it stays in the command.

@@ -1,5 +1,5 @@
 // A board's request reads as it was written.
-#include "tools/launches/board_request.h"
+#include "tools/launches/board.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the parent takes from the process that times kernels, and whom it names if that hangs.
-#include "tools/launches/board_rows.h"
+#include "tools/launches/board.h"
 
 #include <gtest/gtest.h>
 

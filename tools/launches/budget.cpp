@@ -6,7 +6,7 @@
 
 #include "benchmarks/engine/paired.h"
 #include "reports/numbers/claims.h"
-#include "tools/launches/board_rows.h"
+#include "tools/launches/board.h"
 
 namespace ropewalk::tools {
 using namespace bench;

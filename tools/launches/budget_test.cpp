@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "reports/numbers/ratio_interval.h"
-#include "tools/launches/board_rows.h"
+#include "tools/launches/board.h"
 #include "tools/launches/kernels_to_time.h"
 
 namespace ropewalk::tools {

@@ -15,7 +15,7 @@
 #include "harness/worker/own_workers.h"
 #include "reports/numbers/ratio_interval.h"
 #include "tools/command/session.h"
-#include "tools/launches/board_rows.h"
+#include "tools/launches/board.h"
 
 namespace ropewalk::tools {
 using namespace bench;

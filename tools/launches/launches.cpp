@@ -11,8 +11,7 @@
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/machine/environment.h"
 #include "reports/numbers/claims.h"
-#include "tools/command/claims_text.h"
-#include "tools/launches/board_rows.h"
+#include "tools/launches/board.h"
 
 namespace ropewalk::tools {
 using namespace bench;

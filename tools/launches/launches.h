@@ -13,7 +13,7 @@
 #include "benchmarks/workloads/workloads.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"
-#include "tools/launches/board_request.h"
+#include "tools/launches/board.h"
 #include "tools/launches/budget.h"
 #include "tools/launches/gate.h"
 #include "tools/launches/kernels_to_time.h"

@@ -7,7 +7,6 @@
 
 #include "base/glob.h"
 #include "base/text_file.h"
-#include "base/whole_file.h"
 #include "properties/array/offered_features.h"
 #include "properties/property.h"
 

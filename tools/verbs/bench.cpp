@@ -1,8 +1,8 @@
 // Times only kernels that were verified in the same run, and checks them again afterwards.
 #include <fmt/format.h>
 
-#include "base/whole_file.h"
-#include "reports/numbers/answers.h"
+#include "base/text_file.h"
+#include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"

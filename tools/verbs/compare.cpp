@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "reports/numbers/compare_builds.h"
-#include "reports/pages/compare_markdown.h"
+#include "reports/pages/render.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

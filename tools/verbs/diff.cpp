@@ -6,16 +6,15 @@
 #include <map>
 
 #include "base/text.h"
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "harness/cases/names.h"
 #include "harness/worker/own_workers.h"
 #include "properties/observe/difference.h"
-#include "reports/pages/picture_file.h"
+#include "reports/pages/render.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/failure_text.h"
-#include "tools/verbs/providers.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

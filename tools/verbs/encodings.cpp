@@ -5,10 +5,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "reference/curves.h"
 #include "reference/encodings/laws.h"
-#include "reports/pages/picture_file.h"
+#include "reports/pages/render.h"
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 

@@ -3,7 +3,6 @@
 
 #include "base/printable.h"
 #include "tools/command/session.h"
-#include "tools/verbs/providers.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

@@ -8,7 +8,6 @@
 #include "properties/array/offered_features.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
-#include "tools/verbs/providers.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

@@ -14,7 +14,7 @@
 #include "properties/exhaustive/division.h"
 #include "reports/pages/certificate.h"
 #include "reports/record/fields.h"
-#include "reports/record/record_file.h"
+#include "reports/record/record.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

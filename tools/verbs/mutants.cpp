@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "properties/mutants/composed/composed.h"
 #include "properties/search/judges.h"
 #include "properties/search/weaker_suites.h"

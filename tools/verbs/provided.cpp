@@ -12,7 +12,7 @@
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
 #include "tools/verbs/failure_text.h"
-#include "tools/verbs/providers.h"
+#include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
 using namespace report;

@@ -1,4 +1,4 @@
-#include "tools/verbs/providers.h"
+#include "tools/verbs/verbs.h"
 
 #include <fmt/format.h>
 

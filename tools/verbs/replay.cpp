@@ -7,7 +7,6 @@
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
 #include "tools/verbs/failure_text.h"
-#include "tools/verbs/providers.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "reports/pages/render.h"
 #include "tools/verbs/verbs.h"
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/glob.h"
-#include "base/whole_file.h"
+#include "base/text_file.h"
 #include "harness/worker/own_workers.h"
 #include "properties/observe/curves.h"
-#include "reports/numbers/answers.h"
+#include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"

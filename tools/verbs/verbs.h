@@ -2,6 +2,7 @@
 // code 2.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,5 +49,58 @@ void run_sanitizers(const VerifyOptions& options, const std::vector<report::Verd
 
 /// The verb verify with --exhaustive.
 int run_exhaustive(const VerifyOptions& options);
+
+// ---- providers of angles, of a library or of a Python file (python/ropewalk/providers.py).
+// Another process judges them: python/ropewalk/judge.py.
+
+/// What was found in a file, and what else there is to say.
+struct ProviderFile {
+  std::string found;        ///< "transformers 5.24.0"
+  std::string not_covered;  ///< what a verdict leaves out
+  std::vector<std::string> kernels;
+  std::vector<std::string> notes;
+};
+
+struct ProviderRequest {
+  std::string target;                        ///< LIBRARY or FILE.py, perhaps with ::GLOB behind it
+  std::vector<std::string> properties = {};  ///< globs of laws; empty: all
+  std::string position = {};                 ///< the only one; empty: all
+};
+
+/// Judges the providers of a target. `on_found` is called before the first row. Throws UsageError
+/// for a target that cannot be judged, and std::runtime_error if the process ends before its end.
+ProviderFile judge_providers(const ProviderRequest& request,
+                             const std::function<void(const ProviderFile&)>& on_found,
+                             const std::function<void(report::VerdictRow)>& on_row);
+
+/// Verifies the kernels and the providers of the target in `provided`, and prints a screen of them.
+/// `position`: the only one; empty: all.
+int verify_provided(const VerifyOptions& options, const std::string& position = "");
+
+/// Repeats what a failed provider printed: "provider=TARGET property=LAW position=N".
+int replay_provider(const ReplayOptions& replay);
+
+/// Runs Python with the package beside the command, and without the modules of the current folder.
+/// Each line that the code prints comes as a key and what stands behind a tab. Throws UsageError
+/// for the key "error", and std::runtime_error if the key "end" is missing. `what` is shown.
+void run_python(const std::string& what, const std::string& code,
+                const std::vector<std::string>& words,
+                const std::function<void(const std::string& key, const std::string& text)>& take);
+
+/// Verdicts on a file of answers to the questions of `ropewalk vectors`.
+int verify_answers(const std::string& file);
+
+/// Compares two files of tensors, or two providers of angles. Returns the exit code of diff; empty:
+/// the targets name kernels.
+std::optional<int> diff_in_python(const DiffOptions& options);
+
+/// A file of tensors as the words of a case with its inputs, and of one with its outputs alone.
+struct DumpCase {
+  std::string inputs, outputs;
+};
+DumpCase case_of_dump(const std::string& file, const std::string& config);
+
+/// `ropewalk list --libraries`.
+int list_libraries();
 
 }  // namespace ropewalk::tools

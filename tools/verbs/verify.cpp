@@ -13,7 +13,6 @@
 #include "tools/command/workload_choice.h"
 #include "tools/suite/ledger.h"
 #include "tools/verbs/failure_text.h"
-#include "tools/verbs/providers.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

@@ -1,4 +1,4 @@
-#include "reports/numbers/paired_rounds.h"
+#include "reports/numbers/claims.h"
 
 #include <algorithm>
 #include <utility>

@@ -7,7 +7,7 @@ namespace ropewalk::report {
 
 /// The places of keys in a list that begins empty and is filled by of() alone.
 template <class Key>
-class InOrder {
+class Places {
  public:
   /// The element of this key. A new one stands at the end.
   template <class Element>

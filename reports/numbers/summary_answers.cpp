@@ -1,4 +1,4 @@
-#include "reports/numbers/answers.h"
+#include "reports/numbers/summary.h"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,11 @@
-#include "tools/command/claims_text.h"
+#include "reports/numbers/claims.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace ropewalk::tools {
-using namespace report;
+namespace ropewalk::report {
 namespace {
 
 /// A ratio of times as its distance from 1, in percent.
@@ -66,4 +65,4 @@ std::string claims_as_text(const Claims& claims) {
   return text;
 }
 
-}  // namespace ropewalk::tools
+}  // namespace ropewalk::report

@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "reports/numbers/board_name.h"
-#include "reports/numbers/in_order.h"
-#include "reports/numbers/paired_rounds.h"
+#include "reports/numbers/claims.h"
+#include "reports/numbers/places.h"
 #include "reports/numbers/summary.h"
 
 namespace ropewalk::report {
@@ -162,8 +162,8 @@ class BoardTable {
   std::vector<Board> boards;
 
  private:
-  InOrder<std::string> board_at_;
-  std::map<std::string, InOrder<std::pair<std::string, std::int64_t>>> contest_at_;
+  Places<std::string> board_at_;
+  std::map<std::string, Places<std::pair<std::string, std::int64_t>>> contest_at_;
 };
 
 /// A reference is shown on every board with a name that has all parts of its own board's name. That

@@ -1,5 +1,5 @@
 // A comparison in the form that a person reads in a pull request.
-#include "reports/pages/compare_markdown.h"
+#include "reports/pages/render.h"
 
 #include <fmt/format.h>
 

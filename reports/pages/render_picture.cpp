@@ -1,4 +1,4 @@
-#include "reports/pages/picture_file.h"
+#include "reports/pages/render.h"
 
 #include <fmt/format.h>
 

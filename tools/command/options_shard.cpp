@@ -1,11 +1,11 @@
-#include "tools/command/shard.h"
-
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+
+#include "tools/command/options.h"
 
 namespace ropewalk::tools {
 namespace {
