@@ -50,11 +50,13 @@ inline void turn_back(harness::Case& c) {
 }
 /// A case without a norm gets one of its rotated tensors.
 inline void give_norm(harness::Case& c) {
+  c.operation = Operation::forward;
   if (harness::has_norm(c)) return;
   for (harness::TensorCase& t : c.tensors) t.norm = t.rotate;
 }
 /// A case without a cache gets them for all tensors but the first, or for its only one.
 inline void give_append(harness::Case& c) {
+  c.operation = Operation::forward;
   if (harness::has_append(c)) return;
   for (std::size_t i = 0; i < c.tensors.size(); ++i)
     if (i > 0 || c.tensors.size() == 1) c.tensors[i].append = true;

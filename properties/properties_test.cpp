@@ -15,7 +15,7 @@ namespace ropewalk::properties {
 namespace {
 
 TEST(Properties, AreRegistered) {
-  EXPECT_EQ(all_properties().size(), 43u);
+  EXPECT_EQ(all_properties().size(), 44u);
   EXPECT_EQ(all_properties().front()->name, "clean_call");
   EXPECT_EQ(all_properties().back()->name, "growth");
   EXPECT_EQ(find_property("exhaustive")->for_replay_alone, true);
@@ -27,7 +27,7 @@ TEST(Properties, AreChosenByProfileOrByName) {
   const auto has = [](const std::vector<const Property*>& chosen) {
     return std::find(chosen.begin(), chosen.end(), &property_named("attention")) != chosen.end();
   };
-  EXPECT_EQ(chosen_properties({}, Profile::smoke).size(), 41u);
+  EXPECT_EQ(chosen_properties({}, Profile::smoke).size(), 42u);
   EXPECT_FALSE(has(chosen_properties({}, Profile::smoke)));
   EXPECT_EQ(chosen_properties({}, Profile::standard), all_properties());
   EXPECT_TRUE(has(chosen_properties({"att*"}, Profile::smoke)));

@@ -66,7 +66,7 @@ void check_sizes(const Case& c) {
     require(!t.in_place || (t.in == t.out && t.in_at == t.out_at),
             "{}: in place needs equal strides and offsets", name);
     require(!c.one_buffer || !t.in_place, "{}: one_buffer and in_place exclude each other", name);
-    require(!c.fused || t.in_place == c.tensors[0].in_place,
+    require(!c.fused || t.append || t.in_place == c.tensors[0].in_place,
             "fused tensors must be in place all or none");
     require(!c.fused || dtype == tensor_dtype(c, 0), "fused tensors must have one dtype");
     const auto wanted = times(times(c.batch, c.tokens), times(t.heads, t.head_dim));

@@ -5,11 +5,16 @@
 // by any method that has no step of its own at a power of four.
 // norm_scaled kills by itself: epsilon_outside_the_root_exact, epsilon_is_1e_6_exact
 //
+// norm_head_alone: if an input of a head is not finite, an output of that head is not, and no other
+// head changes a bit.
+// norm_head_alone kills by itself: norm_of_first_head_exact
+//
 // norm_after_turn: a rotation of pairs before a norm without weights is one after it, as it keeps
 // the sum of squares. Bound: the turned input is off by e, and its sum of squares by as much, so
 // its norm by 2 e in all; then come the error of the call that normalizes it, at position 0, and
 // that of the call that does both. With narrow storage, all three results are rounded.
 // norm_after_turn kills by itself: sum_in_bf16_exact, variance_for_mean_of_squares_exact
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -85,6 +90,69 @@ Finding check_norm_after_turn(Subject& subject, const Case& c) {
                       "the norm before the turn", "that after it"});
 }
 
+// The element of a head that becomes infinite or NaN; -1: the head stays as it is.
+std::int64_t struck_element(const Case& c, const HeadPlace& at) {
+  const std::uint64_t bits = hash(c.seed, 0x48, at.tensor, at.b, at.t, at.h);
+  const TensorCase& t = c.tensors[at.tensor];
+  return t.norm && bits % 3 == 0
+             ? static_cast<std::int64_t>(bits / 8 % static_cast<std::uint64_t>(t.head_dim))
+             : -1;
+}
+
+// Calls visit(placement, place) for every head of a problem.
+template <class Visit>
+void for_each_head_of(const rope_problem& p, Visit&& visit) {
+  for (const int placement : {0, 1})
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+      for (std::int64_t b = 0; b < p.batch; ++b)
+        for (std::int64_t t = 0; t < p.tokens; ++t)
+          for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
+            visit(placement, HeadPlace{i, b, t, h});
+}
+
+Finding check_norm_head_alone(Subject& subject, const Case& c) {
+  const Run clean = run(subject, c);
+  if (clean.failed()) return clean.failure;
+  Problem problem = make_problem(c, subject.oracle);
+  for_each_head_of(problem.asked, [&](int placement, const HeadPlace& at) {
+    const std::int64_t d = struck_element(c, at);
+    if (d < 0) return;
+    const TensorPlaces& places = problem.tensor[at.tensor];
+    const auto in = static_cast<std::size_t>(places.in);
+    auto& bytes = placement == 0 ? problem.buffers[in].content : problem.other_inputs[in];
+    const double value = d % 2 == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
+    store(bytes, tensor_dtype(c, at.tensor),
+          places.in_at + in_index(problem.asked, at.tensor, at.b, at.t, at.h) + d, value);
+  });
+  const Run struck = run(subject, std::move(problem));
+  if (struck.failed()) return struck.failure;
+  Tally tally;
+  for_each_head_of(struck.problem.asked, [&](int placement, const HeadPlace& at) {
+    const std::int64_t row = out_row(struck.problem, placement, at);
+    const auto out = static_cast<std::size_t>(struck.problem.tensor[at.tensor].out);
+    const Dtype dtype = tensor_dtype(c, at.tensor);
+    const bool is_struck = struck_element(c, at) >= 0;
+    bool finite = true, same = true;
+    for (std::int64_t d = row; row >= 0 && d < row + c.tensors[at.tensor].head_dim; ++d) {
+      const auto side = static_cast<std::size_t>(placement);
+      const double now = load(struck.execution.outputs[side][out], dtype, d);
+      finite = finite && std::isfinite(now);
+      same = same &&
+             std::bit_cast<std::uint64_t>(now) ==
+                 std::bit_cast<std::uint64_t>(load(clean.execution.outputs[side][out], dtype, d));
+    }
+    if (row < 0) return;
+    tally.add((is_struck ? finite : !same) ? 1 : 0, 0, [&](Finding& f) {
+      f.where = place_text(at.tensor, at.b, at.t, at.h);
+      f.bound_unit = "bits";
+      f.reason = f.margin <= 1 ? ""
+                 : is_struck   ? "an input of the head is not finite, but all outputs are"
+                               : "an input of another head is not finite, and this head changed";
+    });
+  });
+  return tally.finding();
+}
+
 void shape_scaled(Case& c, const Offer&) {
   give_norm(c);
   c.data = DataPattern::unit;
@@ -131,6 +199,15 @@ const Registered laws[] = {
          .shape = shape_scaled,
          .fixed_cases = fixed_cases,
          .check = check_norm_scaled}),
+    Registered({.name = "norm_head_alone",
+                .order = 159,
+                .claim = "an input that is not finite spoils the norm of its head alone",
+                .of_extension = true,
+                .applies = has_norm_too,
+                .needs = "a norm",
+                .shape = shape_scaled,
+                .fixed_cases = fixed_cases,
+                .check = check_norm_head_alone}),
     Registered({.name = "norm_after_turn",
                 .order = 158,
                 .claim = "a norm without weights is the same before the turn and after it",

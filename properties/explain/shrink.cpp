@@ -95,6 +95,9 @@ class Search {
       }
       changed = !(best_.smallest == before);
     }
+    for (TensorCase& t : best_.smallest.tensors)  // the same problem in fewer words
+      for (Strides* const s : {&t.in, &t.out})
+        if (s->head == t.head_dim) s->head = contiguous;
     return best_;
   }
 
