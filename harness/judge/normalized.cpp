@@ -17,17 +17,27 @@ struct Truth {
   double lost = 0;   // by underflow
 };
 
-// The neighbours to which v may be rounded that is off by up to `error` of itself.
-void add_rounded(const DoubleDouble& v, double error, double lost, Dtype dtype,
-                 std::vector<DoubleDouble>& out) {
-  for (const double side : {-1.0, 1.0}) {
-    std::vector<std::byte> bytes(sizeof(double));
-    const double apart = error * std::abs(v.hi) + lost;
-    // f32 lies between: the value that is stored was computed there.
-    store(bytes, dtype, 0, v.hi + (v.lo + side * apart));
-    const DoubleDouble rounded(load(bytes, dtype, 0));
-    if (out.empty() || out.back().hi != rounded.hi) out.push_back(rounded);
+// Rounds the value v, off by up to `error` of itself and `lost`: to the neighbours between which it
+// may lie, or, where several numbers lie in that range, to v with the error of a rounding.
+void round_to(Dtype dtype, const bounds::Precision& p, Truth& truth) {
+  std::vector<DoubleDouble> out;
+  double more = 0;
+  for (const DoubleDouble& v : truth.values) {
+    const double apart = truth.error * std::abs(v.hi) + truth.lost;
+    const double half = bounds::half_ulp(p, std::abs(v.hi));
+    if (2 * apart > half) {
+      out.push_back(v);
+      more = std::max(more, apart + bounds::half_ulp(p, std::abs(v.hi) + apart));
+      continue;
+    }
+    for (const double side : {-1.0, 1.0}) {
+      std::vector<std::byte> bytes(sizeof(double));
+      store(bytes, dtype, 0, v.hi + (v.lo + side * apart));
+      const DoubleDouble rounded(load(bytes, dtype, 0));
+      if (out.empty() || out.back().hi != rounded.hi) out.push_back(rounded);
+    }
   }
+  truth = {out, 0, more};
 }
 
 // What a kernel that rounds where it declares to makes of the elements of one head.
@@ -49,18 +59,16 @@ class Truths {
     const auto e = static_cast<std::size_t>(element);
     Truth out;
     out.lost = bounds::norm_underflow(rule_.precision, head_.weights[e], head_.factor);
-    out.error = rounds_norm_ ? weighing_ : whole_;
-    std::vector<DoubleDouble> rounded;
-    if (rounds_norm_) add_rounded(head_.before_weight[e], before_, out.lost, rule_.dtype, rounded);
-    for (DoubleDouble& v : rounded) v = v * DoubleDouble(head_.weights[e]);
-    if (!rounds_norm_) rounded = {head_.values[e]};
-    if (!rounds_weighted_) {
-      out.values = rounded;
-      return out;
+    if (rounds_norm_) {
+      Truth norm{{head_.before_weight[e]}, before_, out.lost};
+      round_to(rule_.dtype, rule_.precision, norm);
+      for (DoubleDouble& v : norm.values) v = v * DoubleDouble(head_.weights[e]);
+      out = {norm.values, weighing_, out.lost + norm.lost * std::abs(head_.weights[e])};
+    } else {
+      out.values = {head_.values[e]};
+      out.error = whole_;
     }
-    for (const DoubleDouble& v : rounded)
-      add_rounded(v, out.error, out.lost, rule_.dtype, out.values);
-    out.error = out.lost = 0;
+    if (rounds_weighted_) round_to(rule_.dtype, rule_.precision, out);
     return out;
   }
 
@@ -84,19 +92,25 @@ double distance(const DoubleDouble& a, const DoubleDouble& b) {
 // An element that is not rotated: normalized and stored.
 void compare_element(const HeadRule& rule, const Truth& truth, double y, std::int64_t element,
                      const HeadPlace& at, Tally& tally) {
-  const DoubleDouble& nearest = *std::ranges::min_element(
-      truth.values, {}, [&](const DoubleDouble& v) { return distance(DoubleDouble(y), v); });
-  const double expected = std::abs(nearest.hi), h = truth.error * expected + truth.lost;
-  if (expected > data_type(rule.dtype).format.largest / 2) return;
-  const double stored =
-      rule.precision.stored_u == 0 ? 0 : bounds::half_ulp(rule.precision, expected + h);
-  tally.add(distance(DoubleDouble(y), nearest), h + stored, [&](Finding& f) {
+  const auto allowed = [&](const DoubleDouble& v) {
+    const double h = truth.error * std::abs(v.hi) + truth.lost;
+    return h + (rule.precision.stored_u == 0
+                    ? 0
+                    : bounds::half_ulp(rule.precision, std::abs(v.hi) + h));
+  };
+  const auto margin = [&](const DoubleDouble& v) {
+    const double error = distance(DoubleDouble(y), v);
+    return error == 0 ? 0 : error / allowed(v);
+  };
+  const DoubleDouble& v = *std::ranges::min_element(truth.values, {}, margin);
+  if (std::abs(v.hi) > data_type(rule.dtype).format.largest / 2) return;
+  tally.add(distance(DoubleDouble(y), v), allowed(v), [&](Finding& f) {
     f.where = fmt::format("{} element {}", place_text(at.tensor, at.b, at.t, at.h), element);
     f.reason =
-        f.margin <= 1 ? "" : "an element beside the window is too far from its normalized value";
-    f.bound = expected > 0 ? (h + stored) / (expected * rule.precision.unit()) : 0;
+        f.margin <= 1 ? "" : "an element that is not rotated is too far from its normalized value";
+    f.bound = v.hi != 0 ? allowed(v) / (std::abs(v.hi) * rule.precision.unit()) : 0;
     f.bound_unit = "u |v|";
-    f.diagnosis = fmt::format("got {:g}, expected {:g}", y, nearest.hi);
+    f.diagnosis = fmt::format("got {:g}, expected {:g}", y, v.hi);
   });
 }
 
