@@ -7,27 +7,16 @@
 namespace ropewalk::harness {
 namespace {
 
-std::vector<std::byte>& input_bytes(Problem& p, int placement, std::uint32_t tensor) {
-  const auto in = static_cast<std::size_t>(p.tensor[tensor].in);
-  return placement == 0 ? p.buffers[in].content : p.other_inputs[in];
-}
-
 std::int64_t input_row(const Problem& p, const HeadPlace& at) {
   return p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
 }
 
-// Calls visit(placement, place) for every head of every tensor.
-template <class Visit>
-void for_each_head_of(const Problem& p, Visit&& visit) {
-  for (const int placement : {0, 1})
-    for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i)
-      for (std::int64_t b = 0; b < p.asked.batch; ++b)
-        for (std::int64_t t = 0; t < p.asked.tokens; ++t)
-          for (std::int64_t h = 0; h < p.asked.tensor[i].heads; ++h)
-            visit(placement, HeadPlace{i, b, t, h});
-}
-
 }  // namespace
+
+std::vector<std::byte>& input_bytes(Problem& p, int placement, std::uint32_t tensor) {
+  const auto in = static_cast<std::size_t>(p.tensor[tensor].in);
+  return placement == 0 ? p.buffers[in].content : p.other_inputs[in];
+}
 
 void keep_positions(Problem& p) {
   p.other_positions = p.positions;

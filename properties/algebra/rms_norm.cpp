@@ -17,7 +17,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <vector>
+#include <set>
+#include <tuple>
 
 #include "harness/cases/checked.h"
 #include "harness/cases/data.h"
@@ -31,25 +32,19 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// Multiplies the elements of normalized tensors, each once.
+// Multiplies the elements of normalized tensors, each once, whichever heads share it.
 void scale_rows(Problem& p, double factor) {
-  for (const int placement : {0, 1})
-    for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
-      const rope_tensor& t = p.asked.tensor[i];
-      const auto in = static_cast<std::size_t>(p.tensor[i].in);
-      auto& bytes = placement == 0 ? p.buffers[in].content : p.other_inputs[in];
-      const Dtype dtype{t.in_dtype};
-      std::vector<bool> done(bytes.size());
-      for (std::int64_t b = 0; marks(&p.norm, i) && b < p.asked.batch; ++b)
-        for (std::int64_t k = 0; k < p.asked.tokens; ++k)
-          for (std::int64_t h = 0; h < t.heads; ++h)
-            for (std::int64_t d = 0; d < t.head_dim; ++d) {
-              const std::int64_t at = p.tensor[i].in_at + in_index(p.asked, i, b, k, h) + d;
-              if (done[static_cast<std::size_t>(at)]) continue;
-              done[static_cast<std::size_t>(at)] = true;
-              store(bytes, dtype, at, factor * load(bytes, dtype, at));
-            }
-    }
+  std::set<std::tuple<const void*, std::int64_t>> done;
+  for_each_head_of(p, [&](int placement, const HeadPlace& at) {
+    if (!marks(&p.norm, at.tensor)) return;
+    auto& bytes = input_bytes(p, placement, at.tensor);
+    const Dtype dtype = tensor_dtype(p.source, at.tensor);
+    const std::int64_t row =
+        p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
+    for (std::int64_t e = row; e < row + p.asked.tensor[at.tensor].head_dim; ++e)
+      if (done.emplace(bytes.data(), e).second)
+        store(bytes, dtype, e, factor * load(bytes, dtype, e));
+  });
 }
 
 Finding check_norm_scaled(Subject& subject, const Case& c) {
@@ -99,35 +94,23 @@ std::int64_t struck_element(const Case& c, const HeadPlace& at) {
              : -1;
 }
 
-// Calls visit(placement, place) for every head of a problem.
-template <class Visit>
-void for_each_head_of(const rope_problem& p, Visit&& visit) {
-  for (const int placement : {0, 1})
-    for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-      for (std::int64_t b = 0; b < p.batch; ++b)
-        for (std::int64_t t = 0; t < p.tokens; ++t)
-          for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
-            visit(placement, HeadPlace{i, b, t, h});
-}
-
 Finding check_norm_head_alone(Subject& subject, const Case& c) {
   const Run clean = run(subject, c);
   if (clean.failed()) return clean.failure;
   Problem problem = make_problem(c, subject.oracle);
-  for_each_head_of(problem.asked, [&](int placement, const HeadPlace& at) {
+  for_each_head_of(problem, [&](int placement, const HeadPlace& at) {
     const std::int64_t d = struck_element(c, at);
     if (d < 0) return;
-    const TensorPlaces& places = problem.tensor[at.tensor];
-    const auto in = static_cast<std::size_t>(places.in);
-    auto& bytes = placement == 0 ? problem.buffers[in].content : problem.other_inputs[in];
     const double value = d % 2 == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
-    store(bytes, tensor_dtype(c, at.tensor),
-          places.in_at + in_index(problem.asked, at.tensor, at.b, at.t, at.h) + d, value);
+    store(
+        input_bytes(problem, placement, at.tensor), tensor_dtype(c, at.tensor),
+        problem.tensor[at.tensor].in_at + in_index(problem.asked, at.tensor, at.b, at.t, at.h) + d,
+        value);
   });
   const Run struck = run(subject, std::move(problem));
   if (struck.failed()) return struck.failure;
   Tally tally;
-  for_each_head_of(struck.problem.asked, [&](int placement, const HeadPlace& at) {
+  for_each_head_of(struck.problem, [&](int placement, const HeadPlace& at) {
     const std::int64_t row = out_row(struck.problem, placement, at);
     const auto out = static_cast<std::size_t>(struck.problem.tensor[at.tensor].out);
     const Dtype dtype = tensor_dtype(c, at.tensor);

@@ -43,7 +43,7 @@ void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list)
   const Problem& p = scene.problem;
   const double epsilon = p.norm.epsilon;
   const bool plus_one = p.norm.weight_plus_one != 0;
-  // value(head, weight) is what an element is multiplied by; weigh(s, d) is its weight.
+  // factor(head) multiplies every element of a head, weigh(s, d) element d; `head`: -1: its own.
   const auto add = [&](const char* name, auto factor, auto weigh, std::int64_t head = -1) {
     list.push_back({name, [=, &k, &p](const Seen& s) -> std::optional<C> {
                       if (!marks(&p.norm, s.at.tensor)) return {};
