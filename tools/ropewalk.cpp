@@ -23,6 +23,7 @@
 #include "base/printable.h"
 #include "base/system/descriptor.h"
 #include "base/system/memory_limits.h"
+#include "harness/worker/python_process.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
@@ -178,6 +179,9 @@ int main(int argc, char** argv) {
     arguments.library = file_beside_command("libropewalk_worker.so");
     ropewalk::harness::worker_main(arguments, timing_handler());
   }
+  // And the one by which it starts Python.
+  if (argc > 2 && std::strcmp(argv[1], "python") == 0)
+    ropewalk::harness::become_kept_program(argv + 2);
   std::set_terminate(end_at_once);
   // A closed pipe and a file size limit must be reported as errors; their signals would kill the
   // process.

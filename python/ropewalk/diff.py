@@ -7,11 +7,12 @@ import numpy as np
 
 from . import dump as dumps
 from .angles import Subject, half_ulp
+from .channel import in_one_line, say
 from .decorator import PAIRINGS, KernelError, _require
 from .identify import identify
 from .identify.pairs import UNIT, Part, elements_of, find_pairs, laid_out, positions_of
 from .identify.two_outputs import assumed
-from .judge import Refused, chosen, load
+from .judge import chosen, load
 from .providers import answer, offered
 
 ROWS = (0, *(4**k for k in range(1, 10)))  # the first positions of the table's rows
@@ -144,7 +145,7 @@ def read(path):
     try:
         return dumps.read(path)
     except Exception as error:
-        raise KernelError(f"{path}: {error}") from None
+        raise KernelError(f"{path}: {in_one_line(error)}") from None
 
 
 def of_providers(targets):
@@ -213,28 +214,25 @@ def hexes(values):
 
 def case(path, config=""):
     """Prints case_of() for the command."""
-    try:
-        print("case\t{}\noutputs\t{}\nend\t0".format(*case_of(path, config)))
-    except Exception as error:  # of a file from anywhere
-        print(f"error\t{' '.join(str(error).split())}")
+    for key, text in zip(("case", "outputs"), case_of(path, config)):
+        say(key, text)
 
 
 def main(a, b, config="", most="0", form=""):
     """Prints lines for the command."""
-    try:
-        nearer = []
-        if a.endswith((".safetensors", ".npz", ".pt")):
-            found, nearer = of_dumps(read(a), read(b), dumps.config_of(config))
-        else:
-            found = of_providers((a, b))
-        if found is None:
-            print("end\tkernels")
-            return
-        differs = any(c.ulps.max() > float(most) or (c.differs.any() and not float(most)) for c in found)
-        text = [line for c in found for line in c.lines()] + nearer
-        if form:
-            text = [json.dumps({"name": c.name, "compared": c.differs.size, "equal": int((~c.differs).sum()),
-                                "ulps": min(float(c.ulps.max()), 1e308)}) for c in found]
-        print(*(f"line\t{line}" for line in text), f"end\t{int(differs)}", sep="\n")
-    except (Exception, Refused) as error:  # of a file from anywhere
-        print(f"error\t{' '.join(str(error).split())}")
+    nearer = []
+    if a.endswith((".safetensors", ".npz", ".pt")):
+        found, nearer = of_dumps(read(a), read(b), dumps.config_of(config))
+    else:
+        found = of_providers((a, b))
+    if found is None:
+        say("end", "kernels")
+        return
+    differs = any(c.ulps.max() > float(most) or (c.differs.any() and not float(most)) for c in found)
+    text = [line for c in found for line in c.lines()] + nearer
+    if form:
+        text = [json.dumps({"name": c.name, "compared": c.differs.size, "equal": int((~c.differs).sum()),
+                            "ulps": min(float(c.ulps.max()), 1e308)}) for c in found]
+    for line in text:
+        say("line", line)
+    say("end", str(int(differs)))

@@ -22,6 +22,7 @@ import numpy as np
 
 from . import contract as c
 from .calls import State, bind, warm_up
+from .channel import in_one_line
 from . import decorator
 from .decorator import KernelError, offered
 from .on_device import ON_DEVICE
@@ -46,18 +47,13 @@ returned = mmap.mmap(-1, 1)  # shared with what is forked; 1: such a process cam
 
 def static(text):
     if text not in texts:
-        texts[text] = C.create_string_buffer(text.encode())
+        texts[text] = C.create_string_buffer(text.encode(errors="backslashreplace"))
     return C.addressof(texts[text])
 
 
 def told(error):
     """An exception in one line, with the deepest line of a plugin or of the file of a kernel."""
-    try:
-        text = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
-    except Exception:
-        text = "its text cannot be made"
-    if not isinstance(error, KernelError):
-        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text = in_one_line(error)
     # extract_tb() would read the source of each line.
     walked = traceback.walk_tb(error.__traceback__)
     places = [(frame.f_code.co_filename, line) for frame, line in walked]
@@ -180,7 +176,7 @@ def entry_of(kernel):
         if refused is None:
             return c.OK
         if reason:
-            C.c_void_p.from_address(reason).value = static(refused)
+            C.c_void_p.from_address(reason).value = static(str(refused)[:400])
         return c.UNSUPPORTED
 
     @told_in_c
@@ -363,7 +359,8 @@ def load(path):
     entries = [entry_of(k) for k in kernels]
     for kernel, entry in zip(kernels, entries):
         module = library_of(kernel).module
-        runs_in = f"python {platform.python_version()}, {module.__name__} {module.__version__}"
+        version = getattr(module, "__version__", "")
+        runs_in = f"python {platform.python_version()}, {module.__name__} {version}".rstrip()
         interpreter = ", Triton interpreter" if kernel.interpreter else ""
         environments[C.addressof(entry)] = static(runs_in + interpreter)
     forked = partial(forks.append, 1)

@@ -1,5 +1,6 @@
-"""Judges the providers of a file or a library, for the command. Each line that it prints is a key and
-a text: found, not_covered, kernel (a name), note, judging, error, end; or a verdict row."""
+"""Judges the providers of a file or a library, for the command. The keys of its lines: import, found,
+not_covered, kernel (a name), note, judging (how many), provider (its number), law (the row if this
+process ends in it), row."""
 
 import fnmatch
 import json
@@ -7,14 +8,15 @@ import math
 import os
 import platform
 import sys
-import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from . import host, libraries, providers
 from .angles import Skipped, Subject
+from .channel import say
 from .decorator import KernelError
 from .decorator import offered as kernels
 from .laws import laws
@@ -24,10 +26,11 @@ TEXTS = """kernel summary plugin angle_contract pairing dtype property claim ver
 where diagnosis shrunk_case replay known cause worst_replay judged_on declared coverage not_offered
 severity""".split()
 NUMBERS = "margin bound planned executed compared_cases compared seconds worst_margin".split()
+MOST = 4000  # characters of a text in a row
 NOT_JUDGED = KernelError, NotImplementedError, Skipped
 
 
-class Refused(Exception):
+class Refused(KernelError):
     """The file or the library cannot be judged; one line."""
 
 
@@ -40,10 +43,22 @@ def load(target):
         if library[2] is None:
             raise Refused(f"{sys.executable} has no {target}: pip install {library[0]}")
     sys.dont_write_bytecode = True  # beside the file of a user
+    say("import")
     try:
-        return host.import_file(path), library
+        module = host.import_file(path)
+        settle()
+        say("working")
+        return module, library
     except BaseException as error:
-        raise Refused(f"{target} cannot be imported: {host.told(error)}") from None
+        raise Refused(f"it cannot be imported: {host.told(error)}") from None
+
+
+def settle():
+    """Raises KernelError if what ran here forked, and the child came back too."""
+    if host.forks or host.returned[0]:
+        host.settle()
+        return True
+    return False
 
 
 def chosen(module, glob):
@@ -69,8 +84,8 @@ def chosen(module, glob):
 def state():
     """What no provider may change: the random states, and torch's default type."""
     out = {"NumPy's random state": str(np.random.get_state()[1:3])}
-    if "torch" in sys.modules:
-        torch = sys.modules["torch"]
+    torch = sys.modules.get("torch")  # a file may have put None there
+    if torch is not None:
         out["torch's default dtype"] = str(torch.get_default_dtype())
         out["torch's random state"] = torch.random.get_rng_state().sum().item()
     return out
@@ -78,16 +93,17 @@ def state():
 
 def row_of(provider, target, name, claim, **more):
     row = {"schema": 1, "row": "verdict", **{t: "" for t in TEXTS}, **{n: 0 for n in NUMBERS}}
-    loaded = [n for n in ("numpy", "torch", "jax", "transformers") if n in sys.modules]
     versions = [f"python {platform.python_version()}"]
-    versions += [f"{n} {sys.modules[n].__version__}" for n in loaded]
+    for n in ("numpy", "torch", "jax", "transformers"):
+        version = getattr(sys.modules.get(n), "__version__", None)
+        versions += [f"{n} {version}"] if isinstance(version, str) else []
     row.update(kernel=provider.name, plugin=target, dtype=provider.dtypes[-1], property=name,
                angle_contract="exact" if provider.angles == "exact" else "f32_angle", claim=claim,
                not_met=[], bound_unit="of |x|", planned=1, verdict="PASS",
                judged_on="framework: " + ", ".join(versions))
     position = more.pop("position", None)
-    row.update(more)
-    if row["verdict"] == "FAIL":
+    row.update({n: v[:MOST] if isinstance(v, str) else v for n, v in more.items()})
+    if row["verdict"] in ("FAIL", "CRASH"):
         words = f"provider={target}::{provider.name} property={name}"
         words += "" if position is None else f" position={position}"
         row["replay"] = f"ropewalk replay --python '{sys.executable}' '{words}'"
@@ -103,7 +119,11 @@ def row_without(provider, target, name, claim, error):
 
 
 def rows_of(provider, target, wanted, position):
-    """The verdicts on one provider."""
+    """The verdicts on one provider. Before each the row is said that holds if this process ends."""
+    def begin(name, claim, **more):
+        say("law", json.dumps(row_of(provider, target, name, claim, verdict="CRASH", severity="wrong", **more)))
+
+    begin("everything", "")
     try:
         subject = Subject(provider, position)
         subject.fresh()
@@ -113,9 +133,12 @@ def rows_of(provider, target, wanted, position):
     for name, (claim, law) in laws.items():
         if wanted and not any(fnmatch.fnmatchcase(name, w) for w in wanted):
             continue
-        begun = time.perf_counter()
+        pairing, begun = subject.answer["pairing"], time.perf_counter()
+        begin(name, claim, pairing=pairing)
         try:
             found = law(subject)
+            if settle():
+                say("note", f"{provider.name} starts a process in {name}")
             words = {"verdict": "PASS"}
             if not found.holds:
                 words = {"verdict": "FAIL", "reason": found.reason, "where": found.where,
@@ -124,8 +147,10 @@ def rows_of(provider, target, wanted, position):
                          bound=number(found.bound), executed=1, compared_cases=1,
                          compared=found.compared, position=found.position)
         except BaseException as error:
+            host.forks.clear()
+            host.returned[0] = 0
             row = row_without(provider, target, name, claim, error)
-        row.update(pairing=subject.answer["pairing"], seconds=time.perf_counter() - begun)
+        row.update(pairing=pairing, seconds=time.perf_counter() - begun)
         yield row
 
 
@@ -133,10 +158,19 @@ def number(value):
     return value if math.isfinite(value) else "nan" if math.isnan(value) else "inf"
 
 
-def judge(say, printed, target, glob, position, *wanted):
+def main(target, glob, position, first, *wanted):
+    """The first provider that is judged is that of number `first`: a provider before it has ended
+    another process. glob and position may be empty."""
     before = state()
+    forked = partial(host.forks.append, 1)
+    os.register_at_fork(after_in_parent=forked, after_in_child=forked)
     module, library = load(target)
-    named, found = chosen(module, glob)
+    try:
+        named, found = chosen(module, glob)
+    except Refused:
+        raise
+    except BaseException as error:
+        raise Refused(f"its offer() fails: {host.told(error)}") from None
     say("found", f"{library[0]} {library[2]}" if library else target)
     say("not_covered", getattr(module, "NOT_COVERED", ""))
     for name in named:
@@ -144,40 +178,21 @@ def judge(say, printed, target, glob, position, *wanted):
     if library and library[2] not in library[1]:
         tried = ", ".join(library[1]) or "none, as it needs a GPU"
         say("note", f"this version was not tried; those were: {tried}")
-    if printed.seek(0, os.SEEK_END):
-        printed.seek(0)
-        first = printed.readline(200).decode("utf-8", "replace").strip()
-        say("note", f"importing it prints {json.dumps(first)}")
-    before = tell_changes(say, "importing it", before)
-    say("judging")
-    for provider in found:
+    if size := os.lseek(1, 0, os.SEEK_CUR):
+        lines = os.pread(1, min(size, 200), 0).decode("utf-8", "replace").strip().splitlines()
+        say("note", f"importing it prints {json.dumps((lines or [''])[0])}")
+    before = tell_changes("importing it", before)
+    say("judging", str(len(found)))
+    for number, provider in list(enumerate(found))[int(first):]:
+        say("provider", str(number))
         for row in rows_of(provider, target, wanted, int(position) if position else None):
             say("row", json.dumps(row))
-        before = tell_changes(say, provider.name, before)
-    say("end")
+        before = tell_changes(provider.name, before)
 
 
-def tell_changes(say, who, before):
+def tell_changes(who, before):
     after = state()
     for what in before:
         if after[what] != before[what]:
             say("note", f"{who} changes {what}")
     return after
-
-
-def main(words):
-    """words: TARGET GLOB (may be empty) POSITION (may be empty) PROPERTY..."""
-    # A library may print; the command reads what this prints.
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    with tempfile.TemporaryFile() as printed:
-        os.dup2(printed.fileno(), 1)
-        os.dup2(printed.fileno(), 2)
-
-        def say(key, text=""):
-            out.write(f"{key}\t{text}\n")
-            out.flush()
-
-        try:
-            judge(say, printed, *words)
-        except Refused as error:
-            say("error", str(error))

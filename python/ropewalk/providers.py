@@ -90,12 +90,11 @@ def answer(config, layer=None, pairing=None, tokens=None, numbers=None):
     key = (text, *words, str(numbers))
     if key not in answers:
         with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
-            name = f"{config.get('model_type') or 'model'}.json"
-            for file, content in ((name, text), ("inv_freq", str(numbers))):
+            for file, content in (("config.json", text), ("inv_freq", str(numbers))):
                 with open(f"{folder}/{file}", "w", encoding="utf-8") as out:
                     out.write(content)
             words += ["--inv-freq", "inv_freq"] if numbers is not None else []
-            done = subprocess.run([command.find(), "config", name, "--json", *words], cwd=folder,
+            done = subprocess.run([command.find(), "config", "config.json", "--json", *words], cwd=folder,
                                   capture_output=True, text=True)
         said = done.stdout.splitlines()
         wrong = done.stderr.strip().removeprefix("ropewalk: ")

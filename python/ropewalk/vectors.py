@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from . import command, dump
+from .channel import say
 from .decorator import _require
 
 # transpose and composition ask about what a kernel has answered, which a file cannot. agreement has
@@ -101,8 +102,7 @@ def judge(path):
 
 def main(what, path, *words):
     """Lines for the command."""
-    try:
-        lines, code = judge(path) if what == "judge" else (write(path, *words), 0)
-        print(*(f"line\t{line}" for line in lines), f"end\t{code}", sep="\n")
-    except Exception as error:  # of a file from anywhere
-        print(f"error\t{' '.join(str(error).split())}")
+    lines, code = judge(path) if what == "judge" else (write(path, *words), 0)
+    for line in lines:
+        say("line", line)
+    say("end", str(code))

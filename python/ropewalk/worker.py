@@ -1,6 +1,8 @@
 """Hosts Ropewalk's worker in this interpreter: PYTHON -u worker.py LIBRARY WORD...
+Or runs a module of the package for the command: PYTHON -u worker.py --module NAME WORD...
 
-It must parse under Python 3.7: an old interpreter is then refused in words.
+It must parse under Python 3.7: an old interpreter is then refused in words. As a file it has its own
+folder in sys.path where `python -c` has the current folder, in which foreign files may lie.
 """
 
 import ctypes as C
@@ -45,12 +47,12 @@ def write(text, at, size):
     C.memmove(at, raw, len(raw))
 
 
-def unfit():
-    """Why no kernel can run in this interpreter, or None."""
+def unfit(for_kernels=True):
+    """Why the package, or a kernel, cannot run in this interpreter, or None."""
     this = "python %d.%d.%d (%s)" % (*sys.version_info[:3], sys.executable)
     if sys.version_info < (3, 10):
-        return this + " is too old: Python kernels need 3.10 or newer"
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return this + " is too old: 3.10 or newer is needed"
+    if for_kernels and not getattr(sys, "_is_gil_enabled", lambda: True)():
         return this + " runs without its global lock, which Python kernels need"
     try:
         import numpy  # noqa: F401
@@ -70,7 +72,35 @@ def import_package(folder):
     spec.loader.exec_module(sys.modules["ropewalk"])
 
 
+def run_module(here, name, words):
+    """Calls main(*words) of a module of the package, or another function: MODULE:FUNCTION."""
+    bound_outputs()
+    reason = unfit(for_kernels=False)
+    if reason is not None:
+        line = "error\t" + reason.replace("\n", " ") + "\n"
+        os.write(3, line.encode("utf-8", "backslashreplace"))
+        return
+    import_package(here)
+    from importlib import import_module
+
+    from ropewalk.channel import in_one_line, say
+
+    sys.argv[1:] = []
+    try:
+        module, _, function = name.partition(":")
+        module = import_module("ropewalk." + module)
+        say("working")
+        getattr(module, function or "main")(*words)
+    except BaseException as error:
+        say("error", in_one_line(error))
+    say("end")
+
+
 def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [p for p in sys.path if p not in (here, os.path.realpath(here))]
+    if sys.argv[1] == "--module":
+        return run_module(here, sys.argv[2], sys.argv[3:])
     # Ours is of this process only, not of those that a kernel starts.
     users = os.environ.pop("LD_PRELOAD", "").split(":")[1:]
     if users:
@@ -81,8 +111,6 @@ def main():
     # Frameworks set this themselves, or would load all of their code.
     os.environ.setdefault("CUDA_MODULE_LOADING", "LAZY")
     bound_outputs()
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [p for p in sys.path if p != here]
     # The functions that handle Python objects are called with the global lock held.
     python = C.PyDLL(sys.argv[1])
     python.ropewalk_script_state.argtypes = [C.c_int64]

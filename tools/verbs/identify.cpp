@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.h"
+#include "benchmarks/configs/model_config.h"
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 
@@ -10,13 +11,13 @@ namespace {
 
 // Prints the lines of a module's main(). Returns the exit code that it gives.
 int print_python(const std::string& module, const std::vector<std::string>& words,
-                 const std::string& file) {
+                 const std::string& file, const std::string& config = "") {
+  if (!config.empty()) (void)bench::load_model_config(config, {});  // throws what is wrong with it
   int code = 1;
-  run_python(file, "from ropewalk." + module + " import main; main(*sys.argv[1:])", words,
-             [&](const std::string& key, const std::string& text) {
-               if (key == "line") fmt::print("{}\n", printable(text));
-               if (key == "end") code = text == "0" ? 0 : text == "kernels" ? -1 : 1;
-             });
+  run_python(file, module, words, [&](const std::string& key, const std::string& text) {
+    if (key == "line") fmt::print("{}\n", printable(text));
+    if (key == "end") code = text == "0" ? 0 : text == "kernels" ? -1 : 1;
+  });
   return code;
 }
 
@@ -25,27 +26,29 @@ int print_python(const std::string& module, const std::vector<std::string>& word
 // Exit codes: 0 if one rotation explains all, and is the config's; else 1.
 int run(const IdentifyOptions& options) {
   return print_python("identify", {options.file, options.config, options.json ? "json" : ""},
-                      options.file);
+                      options.file, options.config);
 }
 
 int run(const VectorsOptions& options) {
   const std::vector<std::string> words{"ask",           options.file,   options.dtype,
                                        options.pairing, options.config, options.shape};
-  return print_python("vectors", words, options.file);
+  return print_python("vectors", words, options.file, options.config);
 }
 
 std::optional<int> diff_in_python(const DiffOptions& options) {
-  const std::vector<std::string> words{
-      options.targets[0], options.targets[1], options.configs.empty() ? "" : options.configs[0],
-      fmt::format("{}", options.max_ulp), options.json ? "json" : ""};
+  const std::string config = options.configs.empty() ? "" : options.configs[0];
+  const std::vector<std::string> words{options.targets[0], options.targets[1], config,
+                                       fmt::format("{}", options.max_ulp),
+                                       options.json ? "json" : ""};
   if (!options.svg.empty()) throw UsageError("--svg draws how two kernels part, and no files");
-  const int code = print_python("diff", words, "diff");
+  const int code = print_python("diff", words, "diff", config);
   return code < 0 ? std::nullopt : std::optional(code);
 }
 
 DumpCase case_of_dump(const std::string& file, const std::string& config) {
+  if (!config.empty()) (void)bench::load_model_config(config, {});
   DumpCase out;
-  run_python(file, "from ropewalk.diff import case; case(*sys.argv[1:])", {file, config},
+  run_python(file, "diff:case", {file, config},
              [&](const std::string& key, const std::string& text) {
                if (key == "case") out.inputs = text;
                if (key == "outputs") out.outputs = text;

@@ -44,8 +44,9 @@ struct NamedRows {
   std::string name = {};
   const VerdictRow* gravest = nullptr;
   std::int64_t held = 0, judged = 0;
-  bool fails = false;        // and it counts
-  std::string why_not = {};  // if nothing could be judged
+  bool fails = false;                // and it counts
+  const VerdictRow* died = nullptr;  // the one that ended its process
+  std::string why_not = {};          // if nothing could be judged
 
   void add(const VerdictRow& row) {
     if (is_not_run(row.verdict)) {
@@ -56,6 +57,7 @@ struct NamedRows {
     if (row.verdict == Verdict::pass) ++held;
     if (!is_failure(row.verdict)) return;
     fails = fails || row.known.empty();
+    if (row.verdict == Verdict::crash || row.verdict == Verdict::hang) gravest = died = &row;
     if (gravest == nullptr || &severity_of(row) < &severity_of(*gravest)) gravest = &row;
   }
   void print() const {
@@ -63,9 +65,10 @@ struct NamedRows {
         gravest == nullptr ? why_not
                            : fmt::format("{} ({})", gravest->property, severity_of(*gravest).words);
     print_lines(wrapped(fmt::format("{:<30} {:<5} {:<9} {}", name,
-                                    judged == 0 ? "-"
-                                    : fails     ? "FAIL"
-                                                : "PASS",
+                                    judged == 0     ? "-"
+                                    : died && fails ? word(died->verdict)
+                                    : fails         ? "FAIL"
+                                                    : "PASS",
                                     judged == 0 ? "" : fmt::format("{} of {}", held, judged), why),
                         46));
   }

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
 #include "base/printable.h"
-#include "base/system/program.h"
 #include "harness/process/script_host.h"
+#include "harness/process/time_limits.h"
 #include "harness/worker/own_executable.h"
+#include "harness/worker/python_process.h"
+#include "reports/record/fields.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
 
@@ -16,63 +19,111 @@ namespace ropewalk::tools {
 using namespace report;
 namespace {
 
-// All model types of a library take minutes.
-constexpr std::chrono::minutes limit(60);
+/// Seconds that a step of Python may take, by the key of the line that begins it (channel.py). A
+/// dump of a gigabyte is searched for minutes, and vectors run a whole verify.
+double limit_s(const std::string& step) {
+  const double usual_s = step == "working" ? 3600
+                         : step == "law"   ? 60
+                                           : harness::script_load_limit_s;
+  return usual_s * harness::slowness();
+}
 
-}  // namespace
+std::int64_t number_in(const std::string& text) {
+  return std::strtoll(text.c_str(), nullptr, 10);
+}
 
-void run_python(const std::string& what, const std::string& code,
-                const std::vector<std::string>& words,
-                const std::function<void(const std::string&, const std::string&)>& take) {
-  const auto package = std::filesystem::path(library_file("__init__")).parent_path().parent_path();
-  // A wheel's package lies among those of a Python that may be another one (worker.py).
-  const std::string begin =
-      "import sys, importlib.util as u; f = sys.argv.pop(1); del sys.path[0]; s = "
-      "u.spec_from_file_location('ropewalk', f + '/__init__.py', submodule_search_locations=[f]); "
-      "m = sys.modules['ropewalk'] = u.module_from_spec(s); s.loader.exec_module(m); ";
-  std::vector<std::string> arguments{harness::script_interpreter(), "-c", begin + code,
-                                     package.string()};
-  arguments.insert(arguments.end(), words.begin(), words.end());
+std::string cut(const std::string& text) {
+  constexpr std::size_t most_bytes = 4096;
+  return printable_start(text, most_bytes);
+}
+
+/// A row from a process in which code of others runs.
+VerdictRow foreign_row(const std::string& json) {
+  VerdictRow row = row_from<VerdictRow>(json);
+  each_field(row, [](const char*, auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) value = cut(value);
+  });
+  return row;
+}
+
+/// Hands each line over as its key and its text, and returns how the process ended; a text: before
+/// the key "end". `what` is shown.
+harness::PythonEnd run_until_end(
+    const std::string& what, const std::string& module, const std::vector<std::string>& words,
+    const std::function<void(const std::string&, const std::string&)>& take) {
   ::setenv("ROPEWALK_COMMAND", harness::own_executable().c_str(), 1);
-  bool has_ended = false;
+  double next_s = limit_s("import");
   const auto on_line = [&](const std::string& line) {
     const std::size_t at = std::min(line.find('\t'), line.size());
     const std::string key = line.substr(0, at), text = line.substr(at).erase(0, 1);
-    if (key == "error") throw UsageError(what + ": " + text);
-    has_ended = has_ended || key == "end";
+    if (key == "error") throw UsageError(what + ": " + cut(text));
+    if (key == "import" || key == "law" || key == "working") next_s = limit_s(key);
     take(key, text);
+    return key == "end" ? 0 : next_s;
   };
-  const std::string error = run_program(arguments, "", limit, on_line).error;
-  if (!has_ended)
-    throw std::runtime_error(fmt::format("{}: {} {}", what, harness::script_interpreter(),
-                                         error.empty() ? "ended before its end" : error));
+  const auto package = std::filesystem::path(library_file("__init__")).parent_path().parent_path();
+  return harness::run_python_module(package, module, words, next_s, on_line);
 }
 
+}  // namespace
+
+void run_python(const std::string& what, const std::string& module,
+                const std::vector<std::string>& words,
+                const std::function<void(const std::string&, const std::string&)>& take) {
+  const harness::PythonEnd end = run_until_end(what, module, words, take);
+  if (!end.text.empty())
+    throw std::runtime_error(
+        fmt::format("{}: {}: {}", what, harness::script_interpreter(), cut(end.text)));
+}
+
+// The providers run one after another in one process. If one ends it, those behind it go on in the
+// next.
 ProviderFile judge_providers(const ProviderRequest& request,
                              const std::function<void(const ProviderFile&)>& on_found,
                              const std::function<void(VerdictRow)>& on_row) {
   const auto [target, glob] = parts_of(request.target);
-  std::vector<std::string> words{target, glob, request.position};
-  words.insert(words.end(), request.properties.begin(), request.properties.end());
   ProviderFile out;
-  const auto take = [&](const std::string& key, const std::string& raw) {
-    if (key == "row") return on_row(row_from<VerdictRow>(raw));
-    const std::string text = printable(raw);
-    if (key == "found") out.found = text;
-    if (key == "not_covered") out.not_covered = text;
-    if (key == "kernel") out.kernels.push_back(text);
-    if (key == "note") out.notes.push_back(text);
-    if (key == "judging") on_found(out);
-  };
-  run_python(target, "from ropewalk.judge import main; main(sys.argv[1:])", words, take);
+  bool is_found = false;
+  std::int64_t count = 0;
+  for (std::int64_t first = 0; first == 0 || first < count;) {
+    std::vector<std::string> words{target, glob, request.position, std::to_string(first)};
+    words.insert(words.end(), request.properties.begin(), request.properties.end());
+    std::optional<VerdictRow> running;
+    const auto take = [&](const std::string& key, const std::string& raw) {
+      if (key == "law") running = foreign_row(raw);
+      if (key == "row") on_row(foreign_row(raw));
+      if (key == "provider") first = std::max(first, number_in(raw));
+      if (is_found && key != "note") return;
+      const std::string text = cut(raw);
+      if (key == "found") out.found = text;
+      if (key == "not_covered") out.not_covered = text;
+      if (key == "kernel") out.kernels.push_back(text);
+      if (key == "note" && std::ranges::find(out.notes, text) == out.notes.end())
+        out.notes.push_back(text);
+      if (key != "judging") return;
+      count = number_in(raw);
+      is_found = true;
+      on_found(out);
+    };
+    const harness::PythonEnd end = run_until_end(target, "judge", words, take);
+    if (end.text.empty()) break;
+    if (!running)
+      throw std::runtime_error(
+          fmt::format("{}: {}: {}", target, harness::script_interpreter(), cut(end.text)));
+    running->verdict = end.is_late ? Verdict::hang : Verdict::crash;
+    running->reason = cut(end.text);
+    running->executed = 1;
+    on_row(*running);
+    ++first;
+  }
+  if (!is_found) throw std::runtime_error(target + ": Python ended before its end");
   return out;
 }
 
 int list_libraries() {
-  run_python("libraries", "from ropewalk.libraries import main; main()", {},
-             [](const std::string& key, const std::string& text) {
-               if (key == "line") fmt::print("{}\n", printable(text));
-             });
+  run_python("libraries", "libraries", {}, [](const std::string& key, const std::string& text) {
+    if (key == "line") fmt::print("{}\n", printable(text));
+  });
   return 0;
 }
 

@@ -80,10 +80,11 @@ int verify_provided(const VerifyOptions& options, const std::string& position = 
 /// Repeats what a failed provider printed: "provider=TARGET property=LAW position=N".
 int replay_provider(const ReplayOptions& replay);
 
-/// Runs Python with the package beside the command, and without the modules of the current folder.
-/// Each line that the code prints comes as a key and what stands behind a tab. Throws UsageError
-/// for the key "error", and std::runtime_error if the key "end" is missing. `what` is shown.
-void run_python(const std::string& what, const std::string& code,
+/// Calls main(*words) of a module of the package beside the command, or MODULE:FUNCTION, in a
+/// process of its own (harness/worker/python_process.h). Each line comes as its key and its text.
+/// Throws UsageError for the key "error", and std::runtime_error if the process ends before the key
+/// "end". `what` is shown.
+void run_python(const std::string& what, const std::string& module,
                 const std::vector<std::string>& words,
                 const std::function<void(const std::string& key, const std::string& text)>& take);
 

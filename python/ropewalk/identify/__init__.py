@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from .. import dump as dumps
+from ..channel import say
 from ..decorator import KernelError
 from ..providers import answer
 from .fits import base_of, effective, estimate, matches, position_accounts, precision, rule_of
@@ -251,9 +252,7 @@ def say_precision(report, part, freq, positions, scale):
 
 def main(file, config="", form=""):
     """Prints lines for the command: what was found, and whether one rotation explains it."""
-    try:
-        found = identify(dumps.read(file), dumps.config_of(config))
-        text = [json.dumps({"explained": found.explained, "found": found.lines})] if form else found.lines
-        print(*(f"line\t{line}" for line in text), f"end\t{0 if found.explained else 1}", sep="\n")
-    except Exception as error:  # of a file from anywhere
-        print(f"error\t{' '.join(str(error).split())}")
+    found = identify(dumps.read(file), dumps.config_of(config))
+    for line in [json.dumps({"explained": found.explained, "found": found.lines})] if form else found.lines:
+        say("line", line)
+    say("end", "0" if found.explained else "1")

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ropewalk.angles import numpy_of
+from ropewalk.channel import say
 
 # Of a library that reads no config: one of the usual sizes.
 CONFIG = {"head_dim": 64, "hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
@@ -59,8 +60,7 @@ def main():
     """Lines for `ropewalk list --libraries`."""
     for name, (package, tried, installed) in known().items():
         has = f"installed: {installed}" if installed else f"not installed (pip install {package})"
-        print(f"line\t{name:<24} {has:<44} tried: {', '.join(tried) or 'none, it needs a GPU'}")
-    print("end\t")
+        say("line", f"{name:<24} {has:<44} tried: {', '.join(tried) or 'none, it needs a GPU'}")
 
 
 def from_zero(positions):
