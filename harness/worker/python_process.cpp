@@ -46,17 +46,10 @@ class Kept {
     posix_spawn_file_actions_adddup2(&actions, lines, protocol::socket_descriptor);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
-    sigset_t ours;
-    sigemptyset(&ours);
-    for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&ours, signal);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &ours);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    const int error = posix_spawn(&process_, own_executable().c_str(), &actions, &attributes,
-                                  argv.data(), environ);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    const std::string own = own_executable();
+    const int error =
+        posix_spawn(&process_, own.c_str(), &actions, &attributes, argv.data(), environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) throw std::runtime_error(fmt::format("cannot start: {}", strerror(error)));
@@ -102,40 +95,29 @@ std::string in_words(int status, int printed) {
   return fmt::format("exit code {}{}{}", WEXITSTATUS(status), said.empty() ? "" : ": ", said);
 }
 
-/// The lines of a pipe.
-class Lines {
- public:
-  explicit Lines(int pipe) : pipe_(pipe) {}
-  enum class Got { line, end, late };
-  Got next(std::string& line, double limit_s) {
-    const auto deadline = steady_clock::now() + std::chrono::duration<double>(limit_s);
-    for (;;) {
-      const std::size_t end = text_.find('\n', looked_);
-      if (end != text_.npos) {
-        line = text_.substr(0, end);
-        text_.erase(0, end + 1);
-        looked_ = 0;
-        return Got::line;
-      }
-      looked_ = text_.size();
-      if (looked_ > longest_line_bytes) throw std::runtime_error("says a line of over 16 MiB");
-      const std::chrono::duration<double, std::milli> left = deadline - steady_clock::now();
-      if (left.count() <= 0) return Got::late;
-      pollfd ready{pipe_, POLLIN, 0};
-      if (poll(&ready, 1, static_cast<int>(std::min(left.count(), 1e6)) + 1) <= 0) continue;
-      std::array<char, 1 << 16> part;
-      const ssize_t got = read(pipe_, part.data(), part.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return Got::end;
-      text_.append(part.data(), static_cast<std::size_t>(got));
-    }
-  }
+enum class Got { line, end, late };
 
- private:
-  int pipe_;
-  std::string text_;
-  std::size_t looked_ = 0;  // so far, no line ends
-};
+/// Waits for the next line of a pipe. `rest`: what was read beyond the last one.
+Got next_line(int pipe, std::string& rest, std::string& line, double limit_s) {
+  const auto deadline = steady_clock::now() + std::chrono::duration<double>(limit_s);
+  for (std::size_t looked = 0;;) {
+    if (const std::size_t end = rest.find('\n', looked); end != rest.npos) {
+      line = rest.substr(0, end);
+      rest.erase(0, end + 1);
+      return Got::line;
+    }
+    looked = rest.size();
+    if (looked > longest_line_bytes) throw std::runtime_error("Python says a line of over 16 MiB");
+    const std::chrono::duration<double, std::milli> left = deadline - steady_clock::now();
+    if (left.count() <= 0) return Got::late;
+    pollfd ready{pipe, POLLIN, 0};
+    if (poll(&ready, 1, static_cast<int>(std::min(left.count(), 1e6)) + 1) <= 0) continue;
+    std::array<char, 1 << 16> part;
+    const ssize_t got = read(pipe, part.data(), part.size());
+    if (got == 0 || (got < 0 && errno != EINTR)) return Got::end;
+    rest.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  }
+}
 
 }  // namespace
 
@@ -154,12 +136,10 @@ PythonEnd run_python_module(const std::string& package, const std::string& modul
   all.insert(all.end(), words.begin(), words.end());
   Kept kept(all, writing.number(), printed.number());
   writing.close();
-  Lines lines(reading.number());
-  for (std::string line; limit_s > 0;) {
-    const Lines::Got got = lines.next(line, limit_s);
-    if (got == Lines::Got::late) return {true, fmt::format("did not end in {:.3g} s", limit_s)};
-    if (got == Lines::Got::end) return {false, in_words(kept.status(), printed.number())};
-    limit_s = take(line);
+  for (std::string rest, line; limit_s > 0; limit_s = take(line)) {
+    const Got got = next_line(reading.number(), rest, line, limit_s);
+    if (got == Got::late) return {true, fmt::format("did not end in {:.3g} s", limit_s)};
+    if (got == Got::end) return {false, in_words(kept.status(), printed.number())};
   }
   return {};
 }

@@ -102,6 +102,9 @@ def answer(call):
     key, asked, _ = question_of(call)
     if key not in answers:
         raise ropewalk.KernelError("this was not asked")
+    if path := os.environ.get("ROPEWALK_COMPARED"):
+        with open(path, "a", encoding="ascii") as out:
+            out.write(key + "\n")
     for name, t in zip(NAMES, call.tensors):
         given = answers[key][name]
         np.copyto(t.y, given.view(t.y.dtype).reshape(t.y.shape))

@@ -92,12 +92,18 @@ def judge(path):
                      f"{number}.{name}_out is {y.dtype} {list(y.shape)}, not as {number}.{name}")
     taken = {"ROPEWALK_ANSWERS": os.path.abspath(path), "ROPEWALK_PAIRING": made.metadata["pairing"],
              **room_for(made.metadata)}
-    done = verify(made.metadata, taken, "--kernel", "answers", f"--dtype={made.metadata['dtype']}")
+    with tempfile.NamedTemporaryFile("r", prefix="ropewalk") as compared:
+        done = verify(made.metadata, {**taken, "ROPEWALK_COMPARED": compared.name}, "--kernel", "answers",
+                      f"--dtype={made.metadata['dtype']}")
+        keys = {*compared.read().split()}
+    unseen = [str(number) for number, words in enumerate(asked) if words["key"] not in keys]
+    count = f"compared: {len(asked) - len(unseen)} of {len(asked)} questions"
+    count += f"; not {', '.join(unseen[:20])}{', ...' * (len(unseen) > 20)}, as a property failed before" if unseen else ""
     _require(done.returncode in (0, 1), (done.stderr or done.stdout).strip()[-300:])
     replay = " ".join(f"{key}={shlex.quote(word)}" for key, word in taken.items())
     text = done.stdout.replace("ropewalk replay", f"{replay} ropewalk replay")
     text = re.sub(r"(,| \() ?framework: [^)]*(\))", lambda m: m[2] if m[1] == "," else "", text)
-    return [*text.splitlines(), f"not seen in such a file: {UNSEEN}"], done.returncode
+    return [*text.splitlines(), count, f"not seen in such a file: {UNSEEN}"], done.returncode
 
 
 def main(what, path, *words):

@@ -84,6 +84,12 @@ void Budget::refuse(const std::string& takes) {
   too_small_ = fmt::format("a budget of {:.4g} s is too small: {}", all_s_, takes);
 }
 
+bool Budget::is_over(const std::string& takes, double more) {
+  if (too_small_.empty() && is_given() && left_s() <= -more * all_s_)
+    refuse(fmt::format("{} took {:.1f} s", takes, all_s_ - left_s()));
+  return !too_small_.empty();
+}
+
 void Budget::end_group(const std::string& group, Clock::time_point now) {
   group_s_[group] = std::chrono::duration<double>(now - group_began_).count();
   group_began_ = now;

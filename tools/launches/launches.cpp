@@ -81,6 +81,7 @@ int Launches::run_all() {
   left_out_ = leave_out(workloads_, gate_.kernels(), budget_);
   if (!budget_.too_small().empty()) return 0;
   if (const int code = pick_ceilings(); code != 0) return code;
+  if (!budget_.too_small().empty()) return 0;
   for (std::int64_t launch = 0; launch < effort_.launches;) {
     if (complete_.contains(launch)) {
       ++launch;
@@ -90,6 +91,7 @@ int Launches::run_all() {
     complete_.insert(launch);  // unless a kernel breaks after it has led groups
     budget_.begin_launch();
     if (const int code = run_launch(launch); code != 0) return code;
+    if (!budget_.too_small().empty()) break;
     launch = 0;
   }
   return 0;
@@ -122,6 +124,7 @@ int Launches::run_launch(std::int64_t launch, std::int32_t memory) {
       budget_.spend(before_s - budget_.left_s(), request.launch_s);
       break;
     }
+    if (!budget_.too_small().empty()) return 0;
     blame(timed);
   }
   const auto broken_before = gate_.broken();
@@ -161,14 +164,24 @@ int Launches::pick_ceilings() {
   Worker worker(without_plugins, own);
   for (;;) {
     std::erase_if(request.workloads, [&](const Workload& w) { return ceilings_.contains(w.name); });
-    if (request.workloads.empty()) return 0;
+    if (request.workloads.empty() || !budget_.too_small().empty()) return 0;
     Worker::BoardSinks sinks =
         sinks_of(request, 0, [&](const TimingRow& row) { ceilings_[row.workload] = row.variant; });
     sinks.progress = [&](const std::string& label) { progress_.show("trying " + label); };
     const Worker::TimeResult timed = worker.time(to_text(request), silence_limit_s, sinks);
     if (timed.result.kind == CallResult::Kind::ok) return timed.exit_code;
-    blame(timed);
+    if (budget_.too_small().empty()) blame(timed);
   }
+}
+
+// Whether the budget of the user is spent before there are as many launches as a claim needs. A
+// launch that has begun may take a quarter of it more.
+bool Launches::is_out_of_time() {
+  const auto done = std::ssize(complete_) - 1;
+  if (done >= least_launches) return false;
+  return done < 0 ? budget_.is_over(fmt::format("looking for the ceilings of {} of {} workloads",
+                                                ceilings_.size(), workloads_.size()))
+                  : budget_.is_over(fmt::format("{} of {} launches", done, least_launches), 0.25);
 }
 
 BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) {
@@ -223,10 +236,10 @@ Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_
 Worker::BoardSinks Launches::sinks_of(const BoardRequest& request, std::int64_t launch,
                                       const std::function<void(TimingRow)>& on_row) {
   Worker::BoardSinks sinks;
-  sinks.row = [&request, on_row](const std::string& json) -> std::string {
+  sinks.row = [this, &request, on_row](const std::string& json) -> std::string {
     try {
       on_row(board_row_from(json, request));
-      return {};
+      return is_out_of_time() ? "there is no time left" : "";
     } catch (const BadFile& unusable) {
       return std::string("sent a row that cannot be used: ") + unusable.what();
     }

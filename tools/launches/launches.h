@@ -43,6 +43,7 @@ class Launches {
   int pick_ceilings();
   harness::Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch,
                                          std::int32_t memory);
+  bool is_out_of_time();
   void blame(const harness::Worker::TimeResult& timed);
   harness::Worker::BoardSinks sinks_of(const BoardRequest& request, std::int64_t launch,
                                        const std::function<void(report::TimingRow)>& on_row);
