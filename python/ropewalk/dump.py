@@ -1,11 +1,19 @@
 """Dumps of a rotation: tensors x and y (or q, k, q_out, k_out) of one layer as safetensors."""
 
+import contextlib
 import functools
 import inspect
+import io
+import itertools
 import json
 import math
 import os
-import tempfile
+import re
+import stat
+import sys
+import threading
+import types
+import warnings
 import zipfile
 from collections import namedtuple
 
@@ -14,8 +22,8 @@ import numpy as np
 from .decorator import KernelError, _require
 
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4"}
-WORDS = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16"}
-MOST = 1 << 30  # bytes of a file, and of what an .npz unpacks
+WORDS = {"<f8": "f64", "<f4": "f32", "<f2": "f16"}
+MOST = 1 << 30  # bytes of a file, of what it unpacks, and of its tensors
 KEY = "ropewalk_dump"
 LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3), "sbhd": (1, 0, 2, 3)} | {"thd": None, "td": None}
 PAIRS = (("x", "y"), ("q", "q_out"), ("k", "k_out"))
@@ -24,116 +32,280 @@ NAMES = {"positions": "position_ids", "xq": "q", "xk": "k", "query": "q", "key":
 Bits = namedtuple("Bits", "array")  # bf16 as its bits, of u2
 Dump = namedtuple("Dump", "tensors dtypes metadata")  # {name: array}, {name: word}, {word: text}
 KNOWN = "x", "q", "k", "position_ids", "cos", "sin", "inv_freq"
+LINES = "layout", "head_dim", "pairing", "dtype", "shape", "fingerprint"  # metadata that is shown
+numbers = itertools.count()  # of files being written
 
 
 def read(path, raw=False):
-    """A file of safetensors, .npz or .pt. `raw`: floats keep their types, bf16 as its bits. Raises
-    KernelError with what is wrong with the file."""
-    if path.endswith((".npz", ".pt")):
-        return converted(path)
-    size = os.path.getsize(path)
-    _require(8 < size <= MOST, f"has {size} bytes")
-    with open(path, "rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        _require(length <= min(size - 8, 1 << 24), "its header does not fit into it")
-        try:
-            header = json.loads(file.read(length))
-        except ValueError:
-            raise KernelError("its header is not JSON") from None
-        _require(isinstance(header, dict), "its header is not an object")
-        metadata = header.pop("__metadata__", {})
-        tensors, dtypes, ends = {}, {}, []
-        for name, entry in header.items():
-            _require(isinstance(entry, dict), f"{name} has a header entry that is not an object")
-            tensors[name], dtypes[name] = tensor(file, name, entry, length + 8, size, raw)
-            ends.append((*entry["data_offsets"], name))
-    ends.sort()
-    for (_, end, one), (begin, _, other) in zip(ends, ends[1:]):
-        _require(begin >= end, f"{one} and {other} overlap")
-    words = metadata.items() if isinstance(metadata, dict) else ()
-    return Dump(tensors, dtypes, {k: v for k, v in words if isinstance(v, str)})
+    """A file of safetensors, .npz or .pt. f64 and integers keep their types; other floats are in f32, and
+    tables in f64. `raw`: all keep their types, bf16 as its bits. Raises KernelError with one line of what
+    is wrong with the file, which may come from anywhere."""
+    tensors, dtypes, metadata = {}, {}, {}
+    path = os.fsdecode(path)
+    reader = of_numpy if path.endswith(".npz") else of_torch if path.endswith(".pt") else of_safetensors
+    try:
+        with opened(path) as file:
+            for name, array in reader(file, metadata):
+                _require(plain(name) and name not in tensors, f"{shown(name)} names two tensors, or is no name")
+                bits = isinstance(array, Bits)
+                array = array.array if bits else array
+                word = "bf16" if bits else WORDS.get(array.dtype.str)
+                _require(word or array.dtype.kind in "iu", f"{name} is of type {array.dtype}")
+                tensors[name], dtypes[name] = array if raw else widened(array, word, name), word
+    except KernelError:
+        raise
+    except MemoryError:
+        raise KernelError("it needs more memory than is free") from None
+    except Exception as error:  # of zipfile, json and NumPy, about damage of any kind
+        reason = getattr(error, "strerror", None) or "it is damaged, or of another format than its name says"
+        raise KernelError(f"cannot be read: {reason}") from None
+    for word in LINES:
+        _require(plain(metadata.get(word, "-")), f"its metadata's {word} is not one line of text")
+    return Dump(tensors, dtypes, metadata)
 
 
-def tensor(file, name, entry, begin, size, raw):
-    """One tensor in f64 (bf16 too) or integers, and its type."""
-    dtype, shape, at = (entry.get(k) for k in ("dtype", "shape", "data_offsets"))
-    known = ", ".join(TYPES)
-    _require(isinstance(dtype, str) and dtype in TYPES, f"{name} is of type {dtype}: known are {known}")
-    numbers = [*shape, *at] if isinstance(shape, list) and isinstance(at, list) else [-1]
-    fits = all(type(n) is int and 0 <= n < MOST for n in numbers) and len(at) == 2 and len(shape) < 8
-    _require(fits, f"{name} has the shape {shape} at {at}")
-    count = math.prod(shape)
-    item = np.dtype(TYPES[dtype]).itemsize
-    _require(at[1] - at[0] == count * item, f"{name} of {shape} does not fill its {at[1] - at[0]} bytes")
-    _require(begin + at[1] <= size, f"{name} ends behind the file")
-    file.seek(begin + at[0])
-    array = np.frombuffer(file.read(count * item), TYPES[dtype]).reshape(shape)
-    if raw:
-        return array, WORDS.get(dtype)
-    if dtype == "BF16":
-        array = (array.astype("u4") << 16).view("f4")
-    return array.astype("f8") if dtype in WORDS else array, WORDS.get(dtype)
+def opened(path):
+    """A regular file: a pipe would wait, and a device may have no end."""
+    try:
+        _require(stat.S_ISREG(os.stat(path).st_mode), "is not a regular file")
+        return open(path, "rb")
+    except (OSError, ValueError) as error:
+        raise KernelError(f"cannot open: {getattr(error, 'strerror', None) or 'no such name'}") from None
 
 
-def converted(path):
-    """What another format holds, by way of a file of this one."""
-    if path.endswith(".pt"):
+def plain(text):
+    return isinstance(text, str) and 0 < len(text) <= 256 and text.isprintable()
+
+
+def shown(text):
+    return "".join(c if c.isprintable() else "?" for c in str(text)[:120])
+
+
+def size_of(file):
+    size = os.fstat(file.fileno()).st_size
+    _require(8 < size <= MOST, f"has {size} bytes; 9 to {MOST} are read")
+    return size
+
+
+def filled(file, shape, dtype, order="C"):
+    """An array of what comes next in the file, without a second copy."""
+    _require(all(type(n) is int and 0 <= n < MOST for n in shape) and len(shape) < 8, f"has the shape {shown(shape)}")
+    data, at = np.empty(math.prod(shape) * dtype.itemsize, "u1"), 0
+    while at < len(data):
+        piece = file.read(min(len(data) - at, 1 << 20))
+        _require(piece, "it ends within a tensor")
+        data[at : at + len(piece)] = np.frombuffer(piece, "u1")
+        at += len(piece)
+    return data.view(dtype).reshape(shape, order=order)
+
+
+def widened(array, word, name):
+    if word == "bf16":
+        array = array.astype("u4")
+        array <<= 16
+        array = array.view("f4")
+    elif word == "f16":
+        array = array.astype("f4")
+    return array.astype("f8") if word and name in ("cos", "sin", "inv_freq") else array
+
+
+def once(pairs):
+    _require(len(dict(pairs)) == len(pairs), "its header has a name twice")
+    return dict(pairs)
+
+
+def of_safetensors(file, metadata):
+    size = size_of(file)
+    length = int.from_bytes(file.read(8), "little")
+    _require(length <= min(size - 8, 1 << 24), "its header does not fit into it")
+    try:
+        header = json.loads(file.read(length), object_pairs_hook=once)
+    except (ValueError, RecursionError):
+        raise KernelError("its header is not JSON") from None
+    _require(isinstance(header, dict), "its header is not an object")
+    words = header.pop("__metadata__", {})
+    metadata.update((k, v) for k, v in words.items() if isinstance(v, str)) if isinstance(words, dict) else None
+    entries = []
+    for name, entry in header.items():
+        _require(plain(name), f"{shown(name)} is no name of a tensor")
+        _require(isinstance(entry, dict), f"{name} has a header entry that is not an object")
+        dtype, shape, at = (entry.get(k) for k in ("dtype", "shape", "data_offsets"))
+        known = isinstance(dtype, str) and dtype in TYPES
+        _require(known, f"{name} is of type {shown(dtype)}: known are {', '.join(TYPES)}")
+        sizes = [*shape, *at] if isinstance(shape, list) and isinstance(at, list) else [-1]
+        fits = all(type(n) is int and 0 <= n < MOST for n in sizes) and len(at) == 2 and len(shape) < 8
+        _require(fits, f"{name} has the shape {shown(shape)} at {shown(at)}")
+        count = math.prod(shape) * np.dtype(TYPES[dtype]).itemsize
+        _require(at[1] - at[0] == count, f"{name} of {shape} does not fill its {at[1] - at[0]} bytes")
+        _require(length + 8 + at[1] <= size, f"{name} ends behind the file")
+        entries.append((*at, name, dtype, shape))
+    entries.sort(key=lambda entry: entry[:2])
+    for one, other in zip(entries, entries[1:]):
+        _require(other[0] >= one[1], f"{one[2]} and {other[2]} overlap")
+    for at, _, name, dtype, shape in entries:
+        file.seek(length + 8 + at)
+        array = filled(file, shape, np.dtype(TYPES[dtype]))
+        yield name, Bits(array) if dtype == "BF16" else array
+
+
+def unpacked(file):
+    """A zip, the sizes of whose members are bounded."""
+    size_of(file)
+    packed = zipfile.ZipFile(file)
+    entries = packed.infolist()
+    size = sum(one.file_size for one in entries)
+    _require(size <= MOST, f"unpacks to {size} bytes; up to {MOST} are read")
+    usual = all(one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for one in entries)
+    _require(usual and len(set(packed.namelist())) == len(entries), "is a zip of an unknown kind")
+    return packed
+
+
+def of_numpy(file, metadata):
+    packed = unpacked(file)
+    for entry in packed.infolist():
+        name, suffix = os.path.splitext(entry.filename)
+        if suffix != ".npy":
+            continue
+        with packed.open(entry) as member:
+            # Version 1 bounds the header's bytes; only types that are refused need others.
+            _require(np.lib.format.read_magic(member) == (1, 0), f"{shown(name)} is no array of numbers")
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+            text = dtype.kind == "U" and not shape
+            _require(text or dtype.kind in "iuf", f"arrays of {shown(dtype)}, as {shown(name)}, are not dumped")
+            left = entry.file_size - member.tell()
+            _require(math.prod(shape) * dtype.itemsize == left, f"{shown(name)} of {shown(shape)} does not fill its {left} bytes")
+            array = filled(member, shape, dtype, "F" if fortran else "C")
+        if text:
+            metadata[name] = str(array)
+        else:
+            yield name, array
+
+
+def of_torch(file, metadata):
+    size_of(file)
+    start = file.read(4)
+    file.seek(0)
+    _require(start[:1] == b"\x80" or start == b"PK\3\4", "was not written by torch.save")
+    if start == b"PK\3\4":  # torch is given a copy, so that it reads the members that are checked here
+        packed, file = unpacked(file), io.BytesIO()
+        for name in packed.namelist():
+            below = name.lower().split("/")
+            _require("constants.pkl" not in below and "code" not in below[:-1],
+                     "is TorchScript, which is code: a dict of tensors is wanted, written by torch.save")
+        with zipfile.ZipFile(file, "w") as copy:
+            for name in packed.namelist():
+                copy.writestr(name, packed.read(name))
+        file.seek(0)
+    try:
         import torch
-
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
-    else:
-        with zipfile.ZipFile(path) as packed:
-            size = sum(one.file_size for one in packed.infolist())
-        _require(size <= MOST, f"unpacks to {size} bytes")
-        with np.load(path, allow_pickle=False) as file:
-            tensors = dict(file)
-    _require(isinstance(tensors, dict), "it holds no dictionary of tensors")
-    metadata = {k: str(v) for k, v in tensors.items() if isinstance(v, str) or (
-        getattr(getattr(v, "dtype", None), "kind", "") == "U" and v.ndim == 0)}
-    with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
-        made = os.path.join(folder, "dump.safetensors")
-        write(made, {k: v for k, v in tensors.items() if hasattr(v, "shape") and k not in metadata}, metadata)
-        return read(made)
+    except ImportError:
+        raise KernelError("torch is needed to read .pt files, and this Python has none") from None
+    try:
+        made = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception:  # its text names ways to load code
+        made = None
+    _require(isinstance(made, dict), "is no dict of tensors alone, written by torch.save")
+    del file
+    metadata.update((k, v) for k, v in made.items() if isinstance(k, str) and isinstance(v, str))
+    made = {k: v.detach() for k, v in made.items() if isinstance(v, torch.Tensor)}
+    _require(all(v.layout == torch.strided for v in made.values()), "has tensors that are not strided")
+    size = sum(v.numel() * v.element_size() for v in made.values())
+    _require(size <= MOST, f"unpacks to {size} bytes; up to {MOST} are read")
+    for name in list(made):
+        array = made.pop(name).contiguous()
+        yield name, Bits(array.view(torch.int16).numpy().view("u2")) if array.dtype == torch.bfloat16 else array.numpy()
 
 
 def capture(function, path=None, *, names=None, calls=1, **metadata):
-    """Wraps a rope function, and writes what its first calls are given and return.
+    """Wraps a rope function, and writes what its first calls in each process are given and return.
 
     Tensors are found by the names of the parameters (x, or q and k; position_ids, cos, sin, inv_freq;
     names={"own": "q"} for others), results by their order; a function that returns nothing has written
-    in place. `metadata`: layout="bhsd", head_dim, pairing. The second call goes to PATH with .1 before its
-    suffix. Without a path the function comes back as it is, unless ROPEWALK_CAPTURE names a folder: then
-    each process writes there."""
+    in place. Where Python knows no parameters, one array by position is x, and the first two are q and k.
+    `metadata`: layout="bhsd", head_dim, pairing. No file is overwritten: if PATH is there, the next free
+    of PATH with .1, .2, ... before its suffix is taken, by a second call, function or process too. Without
+    a path the function comes back as it is, unless ROPEWALK_CAPTURE names a folder: then PATH is
+    FUNCTION-PID.safetensors there. What goes wrong in here is a warning, one for each process, and the
+    function's caller gets what it returns or raises."""
     folder = os.environ.get("ROPEWALK_CAPTURE")
     if path is None and not folder:
         return function
-    name = f"{getattr(function, '__name__', 'rope')}-{os.getpid()}.safetensors"
-    place = path or os.path.join(folder, name)
-    _require(place.endswith(".safetensors"), f"{place}: captures are written as .safetensors")
-    parameters = list(inspect.signature(function).parameters)
-    known = {**NAMES, **(names or {})}
-    done = []
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", str(getattr(function, "__name__", "rope")))[:60]
+    path = os.fsdecode(path) if path is not None else None
+    _require(path is None or path.endswith(".safetensors"), f"{path}: captures are written as .safetensors")
+    parameters, known, states = [], {**NAMES, **(names or {})}, {}
+    with contextlib.suppress(ValueError, TypeError):  # of a callable without a signature
+        parameters = [n for n, p in inspect.signature(function).parameters.items()
+                      if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
-    @functools.wraps(function)
     def wrapped(*args, **words):
-        if len(done) >= calls:
+        # A state for each process: a child of fork has a lock and a count of its own.
+        state = states.setdefault(os.getpid(), types.SimpleNamespace(lock=threading.Lock(), taken=0, told=False))
+        if state.taken >= calls:
             return function(*args, **words)
-        given = {known.get(n, n): v for n, v in (*zip(parameters, args), *words.items())}
+        with state.lock:
+            state.taken += (mine := state.taken < calls)
+        given = mine and attempt(state, name, arguments, args, words)
+        try:
+            returned = function(*args, **words)
+        except BaseException:
+            with state.lock:
+                state.taken -= mine
+            raise
+        if given:
+            attempt(state, name, keep, given, returned)
+        return returned
+
+    def arguments(args, words):
+        places = parameters or (["x"] if sum(hasattr(a, "shape") for a in args) == 1 else ["q", "k"])
+        given = {known.get(n, n): v for n, v in (*zip(places, args), *words.items())}
         kept = {n: copied(v) for n, v in given.items() if n in KNOWN and hasattr(v, "shape")}
-        returned = function(*args, **words)
+        _require({"x", "q", "k"} & set(kept), f"none of its arguments {', '.join(given)} is x, q or k")
+        return given, kept
+
+    def keep(both, returned):
+        given, kept = both
         inputs = [n for n in ("x", "q", "k") if n in kept]
         results = returned if isinstance(returned, (tuple, list)) else [returned]
         if returned is None:
             results = [given[n] for n in inputs]
         outputs = {"x": "y", "q": "q_out", "k": "k_out"}
         kept.update({outputs[n]: copied(r) for n, r in zip(inputs, results)})
-        root, suffix = os.path.splitext(place)
-        write(f"{root}.{len(done)}{suffix}" if done else place, kept,
-              {k: str(v) for k, v in metadata.items()})
-        done.append(1)
-        return returned
+        place = claimed(path or os.path.join(folder, f"{name}-{os.getpid()}.safetensors"))
+        try:
+            write(place, kept, {k: str(v) for k, v in metadata.items()})
+        except BaseException:
+            os.unlink(place)
+            raise
 
+    with contextlib.suppress(Exception):  # of a callable whose attributes cannot be taken
+        functools.update_wrapper(wrapped, function)
     return wrapped
+
+
+def attempt(state, name, step, *values):
+    """What the step returns; or one warning for all that goes wrong."""
+    try:
+        return step(*values)
+    except Exception as error:
+        with contextlib.suppress(Exception):
+            reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+            text = f"ropewalk.capture writes no file of {name}: {shown(reason)}"
+            told, state.told = state.told, True
+            try:
+                None if told else warnings.warn(text, RuntimeWarning, stacklevel=3)
+            except Warning:  # where warnings are errors
+                sys.stderr.write(f"{text}\n")
+
+
+def claimed(place):
+    """The first of PATH, PATH.1, ... that is not there, as an empty file of this process."""
+    root, suffix = os.path.splitext(place)
+    for number in itertools.count():
+        with contextlib.suppress(FileExistsError):
+            place = f"{root}.{number}{suffix}" if number else place
+            open(place, "xb").close()
+            return place
 
 
 def copied(array):
@@ -150,9 +322,15 @@ def write(path, tensors, metadata):
         at += len(data)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    with open(f"{path}.part", "wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text + b"".join(parts))
-    os.replace(f"{path}.part", path)
+    part = f"{path}.{os.getpid()}.{next(numbers)}.part"
+    with open(part, "xb") as file:  # x follows no link and takes no file that is there
+        try:
+            file.writelines((len(text).to_bytes(8, "little"), text, *parts))
+            file.flush()
+            os.replace(part, path)
+        except BaseException:
+            os.unlink(part)
+            raise
 
 
 def bytes_of(array):
@@ -181,9 +359,9 @@ def config_of(path):
     if not path:
         return None
     try:
-        with open(path, encoding="utf-8") as file:
-            config = json.load(file)
-    except ValueError as error:
-        raise KernelError(f"{path}: {error}") from None
-    _require(isinstance(config, dict), f"{path} is not an object")
+        with opened(path) as file:
+            config = json.loads(file.read(MOST))
+    except (KernelError, ValueError, RecursionError, OSError) as error:
+        raise KernelError(f"{shown(path)}: {shown(error)}") from None
+    _require(isinstance(config, dict), f"{shown(path)} is not an object")
     return config
