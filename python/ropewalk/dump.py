@@ -33,32 +33,33 @@ Bits = namedtuple("Bits", "array")  # bf16 as its bits, of u2
 Dump = namedtuple("Dump", "tensors dtypes metadata")  # {name: array}, {name: word}, {word: text}
 KNOWN = "x", "q", "k", "position_ids", "cos", "sin", "inv_freq"
 LINES = "layout", "head_dim", "pairing", "dtype", "shape", "fingerprint"  # metadata that is shown
-numbers = itertools.count()  # of files being written
+parts_made = itertools.count()
+NO_DICT = "is no dict of tensors alone, written by torch.save"
 
 
 def read(path, raw=False):
-    """A file of safetensors, .npz or .pt. f64 and integers keep their types; other floats are in f32, and
-    tables in f64. `raw`: all keep their types, bf16 as its bits. Raises KernelError with one line of what
-    is wrong with the file, which may come from anywhere."""
+    """A file of safetensors, .npz or .pt from anywhere. Floats narrower than f32 are widened to it, and
+    tables to f64. `raw`: all keep their types, bf16 as its bits. Raises KernelError with one line of what
+    is wrong with the file."""
     tensors, dtypes, metadata = {}, {}, {}
     path = os.fsdecode(path)
     reader = of_numpy if path.endswith(".npz") else of_torch if path.endswith(".pt") else of_safetensors
-    try:
-        with opened(path) as file:
-            for name, array in reader(file, metadata):
-                _require(plain(name) and name not in tensors, f"{shown(name)} names two tensors, or is no name")
-                bits = isinstance(array, Bits)
-                array = array.array if bits else array
-                word = "bf16" if bits else WORDS.get(array.dtype.str)
-                _require(word or array.dtype.kind in "iu", f"{name} is of type {array.dtype}")
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        _require(8 < size <= MOST, f"has {size} bytes; 9 to {MOST} are read")
+        try:
+            for name, array in reader(file, size, metadata):
+                _require(plain(name), f"{shown(name)} is no name of a tensor")
+                word = "bf16" if isinstance(array, Bits) else WORDS.get(array.dtype.str)
+                array = array.array if word == "bf16" else array
+                _require(word or array.dtype.kind in "iu", f"{name} is of type {array.dtype.str}")
                 tensors[name], dtypes[name] = array if raw else widened(array, word, name), word
-    except KernelError:
-        raise
-    except MemoryError:
-        raise KernelError("it needs more memory than is free") from None
-    except Exception as error:  # of zipfile, json and NumPy, about damage of any kind
-        reason = getattr(error, "strerror", None) or "it is damaged, or of another format than its name says"
-        raise KernelError(f"cannot be read: {reason}") from None
+        except KernelError:
+            raise
+        except MemoryError:
+            raise KernelError("needs more memory than is free") from None
+        except Exception:  # of any library, about any damage
+            raise KernelError("is damaged, or of another format than its name says") from None
     for word in LINES:
         _require(plain(metadata.get(word, "-")), f"its metadata's {word} is not one line of text")
     return Dump(tensors, dtypes, metadata)
@@ -70,7 +71,7 @@ def opened(path):
         _require(stat.S_ISREG(os.stat(path).st_mode), "is not a regular file")
         return open(path, "rb")
     except (OSError, ValueError) as error:
-        raise KernelError(f"cannot open: {getattr(error, 'strerror', None) or 'no such name'}") from None
+        raise KernelError(f"cannot open: {getattr(error, 'strerror', 'such a name is not possible')}") from None
 
 
 def plain(text):
@@ -81,22 +82,21 @@ def shown(text):
     return "".join(c if c.isprintable() else "?" for c in str(text)[:120])
 
 
-def size_of(file):
-    size = os.fstat(file.fileno()).st_size
-    _require(8 < size <= MOST, f"has {size} bytes; 9 to {MOST} are read")
-    return size
-
-
 def filled(file, shape, dtype, order="C"):
-    """An array of what comes next in the file, without a second copy."""
-    _require(all(type(n) is int and 0 <= n < MOST for n in shape) and len(shape) < 8, f"has the shape {shown(shape)}")
+    """An array of what comes next in the file, whose bytes were counted before."""
     data, at = np.empty(math.prod(shape) * dtype.itemsize, "u1"), 0
     while at < len(data):
         piece = file.read(min(len(data) - at, 1 << 20))
-        _require(piece, "it ends within a tensor")
+        _require(piece, "ends within a tensor")
         data[at : at + len(piece)] = np.frombuffer(piece, "u1")
         at += len(piece)
     return data.view(dtype).reshape(shape, order=order)
+
+
+def fits(name, shape, dtype, left):
+    good = all(type(n) is int and 0 <= n < MOST for n in (*shape, left)) and len(shape) < 8
+    _require(good and math.prod(shape) * dtype.itemsize == left,
+             f"{shown(name)} of shape {shown(shape)} does not fill its {shown(left)} bytes")
 
 
 def widened(array, word, name):
@@ -104,8 +104,7 @@ def widened(array, word, name):
         array = array.astype("u4")
         array <<= 16
         array = array.view("f4")
-    elif word == "f16":
-        array = array.astype("f4")
+    array = array.astype("f4") if word == "f16" else array
     return array.astype("f8") if word and name in ("cos", "sin", "inv_freq") else array
 
 
@@ -114,106 +113,89 @@ def once(pairs):
     return dict(pairs)
 
 
-def of_safetensors(file, metadata):
-    size = size_of(file)
+def of_safetensors(file, size, metadata):
     length = int.from_bytes(file.read(8), "little")
     _require(length <= min(size - 8, 1 << 24), "its header does not fit into it")
-    try:
-        header = json.loads(file.read(length), object_pairs_hook=once)
-    except (ValueError, RecursionError):
-        raise KernelError("its header is not JSON") from None
-    _require(isinstance(header, dict), "its header is not an object")
+    header = json.loads(file.read(length), object_pairs_hook=once)
     words = header.pop("__metadata__", {})
-    metadata.update((k, v) for k, v in words.items() if isinstance(v, str)) if isinstance(words, dict) else None
+    metadata.update((k, v) for k, v in words.items() if isinstance(v, str))
     entries = []
     for name, entry in header.items():
-        _require(plain(name), f"{shown(name)} is no name of a tensor")
-        _require(isinstance(entry, dict), f"{name} has a header entry that is not an object")
-        dtype, shape, at = (entry.get(k) for k in ("dtype", "shape", "data_offsets"))
-        known = isinstance(dtype, str) and dtype in TYPES
-        _require(known, f"{name} is of type {shown(dtype)}: known are {', '.join(TYPES)}")
-        sizes = [*shape, *at] if isinstance(shape, list) and isinstance(at, list) else [-1]
-        fits = all(type(n) is int and 0 <= n < MOST for n in sizes) and len(at) == 2 and len(shape) < 8
-        _require(fits, f"{name} has the shape {shown(shape)} at {shown(at)}")
-        count = math.prod(shape) * np.dtype(TYPES[dtype]).itemsize
-        _require(at[1] - at[0] == count, f"{name} of {shape} does not fill its {at[1] - at[0]} bytes")
-        _require(length + 8 + at[1] <= size, f"{name} ends behind the file")
-        entries.append((*at, name, dtype, shape))
+        kind, shape, (begin, end) = (entry[k] for k in ("dtype", "shape", "data_offsets"))
+        _require(kind in TYPES, f"{shown(name)} is of type {shown(kind)}: known are {', '.join(TYPES)}")
+        dtype = np.dtype(TYPES[kind])
+        fits(name, shape, dtype, end - begin)
+        _require(type(begin) is int and 0 <= begin <= end <= size - 8 - length, f"{shown(name)} ends behind the file")
+        entries.append((begin, end, name, kind, dtype, shape))
     entries.sort(key=lambda entry: entry[:2])
     for one, other in zip(entries, entries[1:]):
-        _require(other[0] >= one[1], f"{one[2]} and {other[2]} overlap")
-    for at, _, name, dtype, shape in entries:
-        file.seek(length + 8 + at)
-        array = filled(file, shape, np.dtype(TYPES[dtype]))
-        yield name, Bits(array) if dtype == "BF16" else array
+        _require(other[0] >= one[1], f"{shown(one[2])} and {shown(other[2])} overlap")
+    for begin, _, name, kind, dtype, shape in entries:
+        file.seek(8 + length + begin)
+        array = filled(file, shape, dtype)
+        yield name, Bits(array) if kind == "BF16" else array
 
 
 def unpacked(file):
-    """A zip, the sizes of whose members are bounded."""
-    size_of(file)
+    """A zip, and its members, whose sizes are bounded."""
     packed = zipfile.ZipFile(file)
-    entries = packed.infolist()
-    size = sum(one.file_size for one in entries)
+    members = packed.infolist()
+    size = sum(one.file_size for one in members)
     _require(size <= MOST, f"unpacks to {size} bytes; up to {MOST} are read")
-    usual = all(one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for one in entries)
-    _require(usual and len(set(packed.namelist())) == len(entries), "is a zip of an unknown kind")
-    return packed
+    usual = all(one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for one in members)
+    _require(usual and len(set(packed.namelist())) == len(members), "is a zip of an unknown kind")
+    return packed, members
 
 
-def of_numpy(file, metadata):
-    packed = unpacked(file)
-    for entry in packed.infolist():
-        name, suffix = os.path.splitext(entry.filename)
+def of_numpy(file, _, metadata):
+    packed, members = unpacked(file)
+    for one in members:
+        name, suffix = os.path.splitext(one.filename)
         if suffix != ".npy":
             continue
-        with packed.open(entry) as member:
-            # Version 1 bounds the header's bytes; only types that are refused need others.
+        with packed.open(one) as member:
+            # Version 1 bounds the header; arrays of numbers need no other.
             _require(np.lib.format.read_magic(member) == (1, 0), f"{shown(name)} is no array of numbers")
             shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
-            text = dtype.kind == "U" and not shape
-            _require(text or dtype.kind in "iuf", f"arrays of {shown(dtype)}, as {shown(name)}, are not dumped")
-            left = entry.file_size - member.tell()
-            _require(math.prod(shape) * dtype.itemsize == left, f"{shown(name)} of {shown(shape)} does not fill its {left} bytes")
+            fits(name, shape, dtype, one.file_size - member.tell())
             array = filled(member, shape, dtype, "F" if fortran else "C")
-        if text:
+        if dtype.kind == "U" and not shape:
             metadata[name] = str(array)
         else:
             yield name, array
 
 
-def of_torch(file, metadata):
-    size_of(file)
+def of_torch(file, _, metadata):
     start = file.read(4)
     file.seek(0)
-    _require(start[:1] == b"\x80" or start == b"PK\3\4", "was not written by torch.save")
-    if start == b"PK\3\4":  # torch is given a copy, so that it reads the members that are checked here
-        packed, file = unpacked(file), io.BytesIO()
-        for name in packed.namelist():
-            below = name.lower().split("/")
-            _require("constants.pkl" not in below and "code" not in below[:-1],
-                     "is TorchScript, which is code: a dict of tensors is wanted, written by torch.save")
+    _require(start[:1] == b"\x80" or start == b"PK\3\4", NO_DICT)
+    if start == b"PK\3\4":  # torch is given a copy of the members that are checked here, and no others
+        (packed, members), file = unpacked(file), io.BytesIO()
         with zipfile.ZipFile(file, "w") as copy:
-            for name in packed.namelist():
-                copy.writestr(name, packed.read(name))
+            for one in members:
+                below = one.filename.lower().split("/")
+                _require("constants.pkl" not in below and "code" not in below[:-1],
+                         "is TorchScript, which is code: a dict of tensors is wanted, written by torch.save")
+                copy.writestr(one.filename, packed.read(one))
         file.seek(0)
     try:
         import torch
     except ImportError:
-        raise KernelError("torch is needed to read .pt files, and this Python has none") from None
+        raise KernelError("torch is needed for .pt files, and this Python has none") from None
     try:
         made = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception:  # its text names ways to load code
-        made = None
-    _require(isinstance(made, dict), "is no dict of tensors alone, written by torch.save")
+    except Exception:  # whose text names ways to load code
+        raise KernelError(NO_DICT) from None
+    _require(isinstance(made, dict), NO_DICT)
     del file
-    metadata.update((k, v) for k, v in made.items() if isinstance(k, str) and isinstance(v, str))
+    metadata.update((k, v) for k, v in made.items() if isinstance(v, str))
     made = {k: v.detach() for k, v in made.items() if isinstance(v, torch.Tensor)}
-    _require(all(v.layout == torch.strided for v in made.values()), "has tensors that are not strided")
     size = sum(v.numel() * v.element_size() for v in made.values())
     _require(size <= MOST, f"unpacks to {size} bytes; up to {MOST} are read")
     for name in list(made):
         array = made.pop(name).contiguous()
-        yield name, Bits(array.view(torch.int16).numpy().view("u2")) if array.dtype == torch.bfloat16 else array.numpy()
+        bits = array.dtype == torch.bfloat16
+        yield name, Bits(array.view(torch.int16).numpy().view("u2")) if bits else array.numpy()
 
 
 def capture(function, path=None, *, names=None, calls=1, **metadata):
@@ -322,7 +304,7 @@ def write(path, tensors, metadata):
         at += len(data)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    part = f"{path}.{os.getpid()}.{next(numbers)}.part"
+    part = f"{path}.{os.getpid()}.{next(parts_made)}.part"
     with open(part, "xb") as file:  # x follows no link and takes no file that is there
         try:
             file.writelines((len(text).to_bytes(8, "little"), text, *parts))
