@@ -49,19 +49,17 @@ def read(path, raw=False):
         _require(8 < size <= MOST, f"has {size} bytes; 9 to {MOST} are read")
         try:
             for name, array in reader(file, size, metadata):
-                _require(plain(name), f"{shown(name)} is no name of a tensor")
+                _require(shown(name) == name, f"{shown(name)} is no name of a tensor")
                 word = "bf16" if isinstance(array, Bits) else WORDS.get(array.dtype.str)
                 array = array.array if word == "bf16" else array
                 _require(word or array.dtype.kind in "iu", f"{name} is of type {array.dtype.str}")
                 tensors[name], dtypes[name] = array if raw else widened(array, word, name), word
-        except KernelError:
-            raise
-        except MemoryError:
-            raise KernelError("needs more memory than is free") from None
-        except Exception:  # of any library, about any damage
-            raise KernelError("is damaged, or of another format than its name says") from None
+        except Exception as error:  # of any library, about any damage
+            known = isinstance(error, KernelError)
+            why = error if known else "is damaged, of another format than its name says, or too large here"
+            raise KernelError(why) from None
     for word in LINES:
-        _require(plain(metadata.get(word, "-")), f"its metadata's {word} is not one line of text")
+        _require(shown(metadata.get(word, "")) == metadata.get(word, ""), f"its {word} is not one line of text")
     return Dump(tensors, dtypes, metadata)
 
 
@@ -71,32 +69,23 @@ def opened(path):
         _require(stat.S_ISREG(os.stat(path).st_mode), "is not a regular file")
         return open(path, "rb")
     except (OSError, ValueError) as error:
-        raise KernelError(f"cannot open: {getattr(error, 'strerror', 'such a name is not possible')}") from None
-
-
-def plain(text):
-    return isinstance(text, str) and 0 < len(text) <= 256 and text.isprintable()
+        raise KernelError(f"cannot open: {getattr(error, 'strerror', 'it is no name of a file')}") from None
 
 
 def shown(text):
-    return "".join(c if c.isprintable() else "?" for c in str(text)[:120])
+    return "".join(c if c.isprintable() else "?" for c in str(text)[:200])
 
 
-def filled(file, shape, dtype, order="C"):
-    """An array of what comes next in the file, whose bytes were counted before."""
-    data, at = np.empty(math.prod(shape) * dtype.itemsize, "u1"), 0
-    while at < len(data):
-        piece = file.read(min(len(data) - at, 1 << 20))
-        _require(piece, "ends within a tensor")
-        data[at : at + len(piece)] = np.frombuffer(piece, "u1")
-        at += len(piece)
+def filled(file, name, shape, dtype, size, order="C"):
+    """An array of the next `size` bytes; its memory is bounded by the file's size, or by MOST."""
+    good = all(type(n) is int and 0 <= n < MOST for n in shape) and len(shape) < 8
+    _require(good and math.prod(shape) * dtype.itemsize == size,
+             f"{shown(name)} of shape {shown(shape)} does not fill its {size} bytes")
+    data = np.empty(size, "u1")
+    for at in range(0, size, 1 << 20):
+        piece = file.read(min(size - at, 1 << 20))
+        data[at : at + (1 << 20)] = np.frombuffer(piece, "u1")  # raises if the file has become shorter
     return data.view(dtype).reshape(shape, order=order)
-
-
-def fits(name, shape, dtype, left):
-    good = all(type(n) is int and 0 <= n < MOST for n in (*shape, left)) and len(shape) < 8
-    _require(good and math.prod(shape) * dtype.itemsize == left,
-             f"{shown(name)} of shape {shown(shape)} does not fill its {shown(left)} bytes")
 
 
 def widened(array, word, name):
@@ -117,22 +106,17 @@ def of_safetensors(file, size, metadata):
     length = int.from_bytes(file.read(8), "little")
     _require(length <= min(size - 8, 1 << 24), "its header does not fit into it")
     header = json.loads(file.read(length), object_pairs_hook=once)
-    words = header.pop("__metadata__", {})
-    metadata.update((k, v) for k, v in words.items() if isinstance(v, str))
-    entries = []
-    for name, entry in header.items():
-        kind, shape, (begin, end) = (entry[k] for k in ("dtype", "shape", "data_offsets"))
+    words = header.pop("__metadata__", {}).items()
+    metadata.update((k, v) for k, v in words if isinstance(v, str))
+    entries, last = [(*entry["data_offsets"], name, entry) for name, entry in header.items()], 0
+    _require(all(type(n) is int for e in entries for n in e[:2]), "its offsets are not whole numbers")
+    for begin, end, name, entry in sorted(entries, key=lambda e: e[:2]):
+        _require(last <= begin, f"{shown(name)} and the tensor before it overlap")
+        _require(begin <= end <= size - 8 - length, f"{shown(name)} ends behind the file")
+        kind, last = entry["dtype"], end
         _require(kind in TYPES, f"{shown(name)} is of type {shown(kind)}: known are {', '.join(TYPES)}")
-        dtype = np.dtype(TYPES[kind])
-        fits(name, shape, dtype, end - begin)
-        _require(type(begin) is int and 0 <= begin <= end <= size - 8 - length, f"{shown(name)} ends behind the file")
-        entries.append((begin, end, name, kind, dtype, shape))
-    entries.sort(key=lambda entry: entry[:2])
-    for one, other in zip(entries, entries[1:]):
-        _require(other[0] >= one[1], f"{shown(one[2])} and {shown(other[2])} overlap")
-    for begin, _, name, kind, dtype, shape in entries:
         file.seek(8 + length + begin)
-        array = filled(file, shape, dtype)
+        array = filled(file, name, entry["shape"], np.dtype(TYPES[kind]), end - begin)
         yield name, Bits(array) if kind == "BF16" else array
 
 
@@ -157,8 +141,8 @@ def of_numpy(file, _, metadata):
             # Version 1 bounds the header; arrays of numbers need no other.
             _require(np.lib.format.read_magic(member) == (1, 0), f"{shown(name)} is no array of numbers")
             shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
-            fits(name, shape, dtype, one.file_size - member.tell())
-            array = filled(member, shape, dtype, "F" if fortran else "C")
+            left = one.file_size - member.tell()
+            array = filled(member, name, shape, dtype, left, "F" if fortran else "C")
         if dtype.kind == "U" and not shape:
             metadata[name] = str(array)
         else:
@@ -169,12 +153,12 @@ def of_torch(file, _, metadata):
     start = file.read(4)
     file.seek(0)
     _require(start[:1] == b"\x80" or start == b"PK\3\4", NO_DICT)
-    if start == b"PK\3\4":  # torch is given a copy of the members that are checked here, and no others
+    if start[:1] == b"P":  # torch is given a copy of the members that are checked here, and no others
         (packed, members), file = unpacked(file), io.BytesIO()
         with zipfile.ZipFile(file, "w") as copy:
             for one in members:
-                below = one.filename.lower().split("/")
-                _require("constants.pkl" not in below and "code" not in below[:-1],
+                words = one.filename.lower().split("/")
+                _require("constants.pkl" not in words and "code" not in words[:-1],
                          "is TorchScript, which is code: a dict of tensors is wanted, written by torch.save")
                 copy.writestr(one.filename, packed.read(one))
         file.seek(0)
@@ -182,10 +166,9 @@ def of_torch(file, _, metadata):
         import torch
     except ImportError:
         raise KernelError("torch is needed for .pt files, and this Python has none") from None
-    try:
+    with contextlib.suppress(Exception):  # whose text names ways to load code
+        made = None
         made = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception:  # whose text names ways to load code
-        raise KernelError(NO_DICT) from None
     _require(isinstance(made, dict), NO_DICT)
     del file
     metadata.update((k, v) for k, v in made.items() if isinstance(v, str))
@@ -203,54 +186,51 @@ def capture(function, path=None, *, names=None, calls=1, **metadata):
 
     Tensors are found by the names of the parameters (x, or q and k; position_ids, cos, sin, inv_freq;
     names={"own": "q"} for others), results by their order; a function that returns nothing has written
-    in place. Where Python knows no parameters, one array by position is x, and the first two are q and k.
-    `metadata`: layout="bhsd", head_dim, pairing. No file is overwritten: if PATH is there, the next free
-    of PATH with .1, .2, ... before its suffix is taken, by a second call, function or process too. Without
-    a path the function comes back as it is, unless ROPEWALK_CAPTURE names a folder: then PATH is
-    FUNCTION-PID.safetensors there. What goes wrong in here is a warning, one for each process, and the
-    function's caller gets what it returns or raises."""
+    in place. If no parameter has such a name, one array by position is x, and the first two are q and k.
+    `metadata`: layout="bhsd", head_dim, pairing. No file is overwritten: where PATH is there, as it is
+    for a second call, function, process or run, the next free one of PATH with .1, .2, ... before its
+    suffix is written. Without a path the function comes back as it is, unless ROPEWALK_CAPTURE names a
+    folder: then PATH is FUNCTION-PID.safetensors there. Whatever fails in here is one warning in each
+    process; a caller gets what the function returns or raises."""
     folder = os.environ.get("ROPEWALK_CAPTURE")
     if path is None and not folder:
         return function
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", str(getattr(function, "__name__", "rope")))[:60]
     path = os.fsdecode(path) if path is not None else None
     _require(path is None or path.endswith(".safetensors"), f"{path}: captures are written as .safetensors")
-    parameters, known, states = [], {**NAMES, **(names or {})}, {}
+    known, parameters, states = {**NAMES, **(names or {})}, [], {}
     with contextlib.suppress(ValueError, TypeError):  # of a callable without a signature
-        parameters = [n for n, p in inspect.signature(function).parameters.items()
-                      if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        parameters = list(inspect.signature(function).parameters)
+    by_name = any(known.get(n, n) in KNOWN for n in parameters)
 
     def wrapped(*args, **words):
-        # A state for each process: a child of fork has a lock and a count of its own.
+        # A child of fork has a lock and a count of its own.
         state = states.setdefault(os.getpid(), types.SimpleNamespace(lock=threading.Lock(), taken=0, told=False))
-        if state.taken >= calls:
-            return function(*args, **words)
         with state.lock:
             state.taken += (mine := state.taken < calls)
-        given = mine and attempt(state, name, arguments, args, words)
+        kept = mine and attempt(state, name, given, args, words)
         try:
             returned = function(*args, **words)
         except BaseException:
             with state.lock:
                 state.taken -= mine
             raise
-        if given:
-            attempt(state, name, keep, given, returned)
+        if kept:
+            attempt(state, name, keep, *kept, returned)
         return returned
 
-    def arguments(args, words):
-        places = parameters or (["x"] if sum(hasattr(a, "shape") for a in args) == 1 else ["q", "k"])
-        given = {known.get(n, n): v for n, v in (*zip(places, args), *words.items())}
-        kept = {n: copied(v) for n, v in given.items() if n in KNOWN and hasattr(v, "shape")}
-        _require({"x", "q", "k"} & set(kept), f"none of its arguments {', '.join(given)} is x, q or k")
-        return given, kept
+    def given(args, words):
+        places = parameters if by_name else "x" if sum(hasattr(a, "shape") for a in args) == 1 else "qk"
+        found = {known.get(n, n): v for n, v in (*zip(places, args), *words.items())}
+        found = {n: v for n, v in found.items() if n in KNOWN and hasattr(v, "shape")}
+        _require({"x", "q", "k"} & found.keys(), "none of its arguments is an array x, q or k")
+        return found, {n: copied(v) for n, v in found.items()}
 
-    def keep(both, returned):
-        given, kept = both
+    def keep(found, kept, returned):
         inputs = [n for n in ("x", "q", "k") if n in kept]
         results = returned if isinstance(returned, (tuple, list)) else [returned]
         if returned is None:
-            results = [given[n] for n in inputs]
+            results = [found[n] for n in inputs]
         outputs = {"x": "y", "q": "q_out", "k": "k_out"}
         kept.update({outputs[n]: copied(r) for n, r in zip(inputs, results)})
         place = claimed(path or os.path.join(folder, f"{name}-{os.getpid()}.safetensors"))
@@ -266,17 +246,16 @@ def capture(function, path=None, *, names=None, calls=1, **metadata):
 
 
 def attempt(state, name, step, *values):
-    """What the step returns; or one warning for all that goes wrong."""
+    """What the step returns, or the one warning."""
     try:
         return step(*values)
     except Exception as error:
+        told, state.told = state.told, True
         with contextlib.suppress(Exception):
-            reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-            text = f"ropewalk.capture writes no file of {name}: {shown(reason)}"
-            told, state.told = state.told, True
+            text = f"ropewalk.capture of {name}: {shown(getattr(error, 'strerror', None) or error)}"
             try:
-                None if told else warnings.warn(text, RuntimeWarning, stacklevel=3)
-            except Warning:  # where warnings are errors
+                told or warnings.warn(text, RuntimeWarning, stacklevel=3)
+            except Warning:  # where they are errors
                 sys.stderr.write(f"{text}\n")
 
 
