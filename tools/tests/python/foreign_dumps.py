@@ -3,7 +3,6 @@ does not. Nothing of a file runs, and memory stays below three times the bytes o
 import io
 import json
 import os
-import resource
 import subprocess
 import sys
 import zipfile
@@ -80,12 +79,11 @@ MEMORY = """if 1:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     dump.read(sys.argv[1])
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"""
-sizes = {"<f4": 1, "<f2": 3, "<i8": 1}
-for kind, most in sizes.items():
+for kind, most in (("<f4", 1), ("<f2", 3), ("<i8", 1)):
     x = np.zeros((32 << 20) // np.dtype(kind).itemsize, kind)
     np.savez(f"{folder}/x.npz", x=x)
     dump.write(f"{folder}/x.safetensors", {"x": x}, {})
-    for suffix in ("npz", "safetensors") if kind != "<f2" else ("npz",):
+    for suffix in ("npz", "safetensors"):
         # A shell, as a process begins with the peak of its parent.
         words = ["sh", "-c", 'exec "$@" | cat', "sh", sys.executable, "-c", MEMORY, f"{folder}/x.{suffix}"]
         took = int(subprocess.run(words, capture_output=True, check=True).stdout) / (32 << 10)
