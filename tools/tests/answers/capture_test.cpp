@@ -1,4 +1,4 @@
-// capture beside engines that fork, share threads and fill disks; and files of tensors from anywhere.
+// capture beside engines that fork, share threads and fill disks; and foreign files of tensors.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace {
 
-class Capture : public WithNumpy {
+class Captures : public WithNumpy {
  protected:
   static void holds(const std::string& name) {
     const std::string folder = fresh(name).string();
@@ -19,8 +19,8 @@ class Capture : public WithNumpy {
   }
 };
 
-TEST_F(Capture, WritesEveryFileOrWarnsOnce) { holds("captures"); }
+TEST_F(Captures, WritesEveryFileOrWarnsOnce) { holds("captures"); }
 
-TEST_F(Capture, AFileOfTensorsIsReadWithinItsBoundsAndRunsNothing) { holds("foreign_dumps"); }
+TEST_F(Captures, AFileOfTensorsIsReadWithinItsBoundsAndRunsNothing) { holds("foreign_dumps"); }
 
 }  // namespace
