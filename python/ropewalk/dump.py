@@ -1,11 +1,19 @@
 """Dumps of a rotation: tensors x and y (or q, k, q_out, k_out) of one layer as safetensors."""
 
+import contextlib
 import functools
 import inspect
+import io
+import itertools
 import json
 import math
 import os
-import tempfile
+import re
+import stat
+import sys
+import threading
+import types
+import warnings
 import zipfile
 from collections import namedtuple
 
@@ -14,8 +22,8 @@ import numpy as np
 from .decorator import KernelError, _require
 
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4"}
-WORDS = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16"}
-MOST = 1 << 30  # bytes of a file, and of what an .npz unpacks
+WORDS = {"<f8": "f64", "<f4": "f32", "<f2": "f16"}
+MOST = 1 << 30  # bytes of a file, of what it unpacks, and of its tensors
 KEY = "ropewalk_dump"
 LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3), "sbhd": (1, 0, 2, 3)} | {"thd": None, "td": None}
 PAIRS = (("x", "y"), ("q", "q_out"), ("k", "k_out"))
@@ -24,116 +32,241 @@ NAMES = {"positions": "position_ids", "xq": "q", "xk": "k", "query": "q", "key":
 Bits = namedtuple("Bits", "array")  # bf16 as its bits, of u2
 Dump = namedtuple("Dump", "tensors dtypes metadata")  # {name: array}, {name: word}, {word: text}
 KNOWN = "x", "q", "k", "position_ids", "cos", "sin", "inv_freq"
+LINES = "layout", "head_dim", "pairing", "dtype", "shape", "fingerprint"  # metadata that is shown
+parts_made = itertools.count()
+NO_DICT = "is no dict of tensors alone, written by torch.save"
 
 
 def read(path, raw=False):
-    """A file of safetensors, .npz or .pt. `raw`: floats keep their types, bf16 as its bits. Raises
-    KernelError with what is wrong with the file."""
-    if path.endswith((".npz", ".pt")):
-        return converted(path)
-    size = os.path.getsize(path)
-    _require(8 < size <= MOST, f"has {size} bytes")
-    with open(path, "rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        _require(length <= min(size - 8, 1 << 24), "its header does not fit into it")
+    """A file of safetensors, .npz or .pt from anywhere. Floats narrower than f32 are widened to it, and
+    tables to f64. `raw`: all keep their types, bf16 as its bits. Raises KernelError with one line of what
+    is wrong with the file."""
+    tensors, dtypes, metadata = {}, {}, {}
+    path = os.fsdecode(path)
+    reader = of_numpy if path.endswith(".npz") else of_torch if path.endswith(".pt") else of_safetensors
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        _require(8 < size <= MOST, f"has {size} bytes; 9 to {MOST} are read")
         try:
-            header = json.loads(file.read(length))
-        except ValueError:
-            raise KernelError("its header is not JSON") from None
-        _require(isinstance(header, dict), "its header is not an object")
-        metadata = header.pop("__metadata__", {})
-        tensors, dtypes, ends = {}, {}, []
-        for name, entry in header.items():
-            _require(isinstance(entry, dict), f"{name} has a header entry that is not an object")
-            tensors[name], dtypes[name] = tensor(file, name, entry, length + 8, size, raw)
-            ends.append((*entry["data_offsets"], name))
-    ends.sort()
-    for (_, end, one), (begin, _, other) in zip(ends, ends[1:]):
-        _require(begin >= end, f"{one} and {other} overlap")
-    words = metadata.items() if isinstance(metadata, dict) else ()
-    return Dump(tensors, dtypes, {k: v for k, v in words if isinstance(v, str)})
+            for name, array in reader(file, size, metadata):
+                _require(shown(name) == name, f"{shown(name)} is no name of a tensor")
+                word = "bf16" if isinstance(array, Bits) else WORDS.get(array.dtype.str)
+                array = array.array if word == "bf16" else array
+                _require(word or array.dtype.kind in "iu", f"{name} is of type {array.dtype.str}")
+                tensors[name], dtypes[name] = array if raw else widened(array, word, name), word
+        except Exception as error:  # of any library, about any damage
+            known = isinstance(error, KernelError)
+            why = error if known else "is damaged, of another format than its name says, or too large here"
+            raise KernelError(why) from None
+    for word in LINES:
+        _require(shown(metadata.get(word, "")) == metadata.get(word, ""), f"its {word} is not one line of text")
+    return Dump(tensors, dtypes, metadata)
 
 
-def tensor(file, name, entry, begin, size, raw):
-    """One tensor in f64 (bf16 too) or integers, and its type."""
-    dtype, shape, at = (entry.get(k) for k in ("dtype", "shape", "data_offsets"))
-    known = ", ".join(TYPES)
-    _require(isinstance(dtype, str) and dtype in TYPES, f"{name} is of type {dtype}: known are {known}")
-    numbers = [*shape, *at] if isinstance(shape, list) and isinstance(at, list) else [-1]
-    fits = all(type(n) is int and 0 <= n < MOST for n in numbers) and len(at) == 2 and len(shape) < 8
-    _require(fits, f"{name} has the shape {shape} at {at}")
-    count = math.prod(shape)
-    item = np.dtype(TYPES[dtype]).itemsize
-    _require(at[1] - at[0] == count * item, f"{name} of {shape} does not fill its {at[1] - at[0]} bytes")
-    _require(begin + at[1] <= size, f"{name} ends behind the file")
-    file.seek(begin + at[0])
-    array = np.frombuffer(file.read(count * item), TYPES[dtype]).reshape(shape)
-    if raw:
-        return array, WORDS.get(dtype)
-    if dtype == "BF16":
-        array = (array.astype("u4") << 16).view("f4")
-    return array.astype("f8") if dtype in WORDS else array, WORDS.get(dtype)
+def opened(path):
+    """A regular file: a pipe would wait, and a device may have no end."""
+    try:
+        _require(stat.S_ISREG(os.stat(path).st_mode), "is not a regular file")
+        return open(path, "rb")
+    except (OSError, ValueError) as error:
+        raise KernelError(f"cannot open: {getattr(error, 'strerror', 'it is no name of a file')}") from None
 
 
-def converted(path):
-    """What another format holds, by way of a file of this one."""
-    if path.endswith(".pt"):
+def shown(text):
+    return "".join(c if c.isprintable() else "?" for c in str(text)[:200])
+
+
+def filled(file, name, shape, dtype, size, order="C"):
+    """An array of the next `size` bytes; its memory is bounded by the file's size, or by MOST."""
+    good = all(type(n) is int and 0 <= n < MOST for n in shape) and len(shape) < 8
+    _require(good and math.prod(shape) * dtype.itemsize == size,
+             f"{shown(name)} of shape {shown(shape)} does not fill its {size} bytes")
+    data = np.empty(size, "u1")
+    for at in range(0, size, 1 << 20):
+        piece = file.read(min(size - at, 1 << 20))
+        data[at : at + (1 << 20)] = np.frombuffer(piece, "u1")  # raises if the file has become shorter
+    return data.view(dtype).reshape(shape, order=order)
+
+
+def widened(array, word, name):
+    if word == "bf16":
+        array = array.astype("u4")
+        array <<= 16
+        array = array.view("f4")
+    array = array.astype("f4") if word == "f16" else array
+    return array.astype("f8") if word and name in ("cos", "sin", "inv_freq") else array
+
+
+def once(pairs):
+    _require(len(dict(pairs)) == len(pairs), "its header has a name twice")
+    return dict(pairs)
+
+
+def of_safetensors(file, size, metadata):
+    length = int.from_bytes(file.read(8), "little")
+    _require(length <= min(size - 8, 1 << 24), "its header does not fit into it")
+    header = json.loads(file.read(length), object_pairs_hook=once)
+    words = header.pop("__metadata__", {}).items()
+    metadata.update((k, v) for k, v in words if isinstance(v, str))
+    entries, last = [(*entry["data_offsets"], name, entry) for name, entry in header.items()], 0
+    _require(all(type(n) is int for e in entries for n in e[:2]), "its offsets are not whole numbers")
+    for begin, end, name, entry in sorted(entries, key=lambda e: e[:2]):
+        _require(last <= begin, f"{shown(name)} and the tensor before it overlap")
+        _require(begin <= end <= size - 8 - length, f"{shown(name)} ends behind the file")
+        kind, last = entry["dtype"], end
+        _require(kind in TYPES, f"{shown(name)} is of type {shown(kind)}: known are {', '.join(TYPES)}")
+        file.seek(8 + length + begin)
+        array = filled(file, name, entry["shape"], np.dtype(TYPES[kind]), end - begin)
+        yield name, Bits(array) if kind == "BF16" else array
+
+
+def unpacked(file):
+    """A zip, and its members, whose sizes are bounded."""
+    packed = zipfile.ZipFile(file)
+    members = packed.infolist()
+    size = sum(one.file_size for one in members)
+    _require(size <= MOST, f"unpacks to {size} bytes; up to {MOST} are read")
+    usual = all(one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for one in members)
+    _require(usual and len(set(packed.namelist())) == len(members), "is a zip of an unknown kind")
+    return packed, members
+
+
+def of_numpy(file, _, metadata):
+    packed, members = unpacked(file)
+    for one in members:
+        name, suffix = os.path.splitext(one.filename)
+        if suffix != ".npy":
+            continue
+        with packed.open(one) as member:
+            # Version 1 bounds the header; arrays of numbers need no other.
+            _require(np.lib.format.read_magic(member) == (1, 0), f"{shown(name)} is no array of numbers")
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+            left = one.file_size - member.tell()
+            array = filled(member, name, shape, dtype, left, "F" if fortran else "C")
+        if dtype.kind == "U" and not shape:
+            metadata[name] = str(array)
+        else:
+            yield name, array
+
+
+def of_torch(file, _, metadata):
+    start = file.read(4)
+    file.seek(0)
+    _require(start[:1] == b"\x80" or start == b"PK\3\4", NO_DICT)
+    if start[:1] == b"P":  # torch is given a copy of the members that are checked here, and no others
+        (packed, members), file = unpacked(file), io.BytesIO()
+        with zipfile.ZipFile(file, "w") as copy:
+            for one in members:
+                words = one.filename.lower().split("/")
+                _require("constants.pkl" not in words and "code" not in words[:-1],
+                         "is TorchScript, which is code: a dict of tensors is wanted, written by torch.save")
+                copy.writestr(one.filename, packed.read(one))
+        file.seek(0)
+    try:
         import torch
-
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
-    else:
-        with zipfile.ZipFile(path) as packed:
-            size = sum(one.file_size for one in packed.infolist())
-        _require(size <= MOST, f"unpacks to {size} bytes")
-        with np.load(path, allow_pickle=False) as file:
-            tensors = dict(file)
-    _require(isinstance(tensors, dict), "it holds no dictionary of tensors")
-    metadata = {k: str(v) for k, v in tensors.items() if isinstance(v, str) or (
-        getattr(getattr(v, "dtype", None), "kind", "") == "U" and v.ndim == 0)}
-    with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
-        made = os.path.join(folder, "dump.safetensors")
-        write(made, {k: v for k, v in tensors.items() if hasattr(v, "shape") and k not in metadata}, metadata)
-        return read(made)
+    except ImportError:
+        raise KernelError("torch is needed for .pt files, and this Python has none") from None
+    with contextlib.suppress(Exception):  # whose text names ways to load code
+        made = None
+        made = torch.load(file, map_location="cpu", weights_only=True)
+    _require(isinstance(made, dict), NO_DICT)
+    del file
+    metadata.update((k, v) for k, v in made.items() if isinstance(v, str))
+    made = {k: v.detach() for k, v in made.items() if isinstance(v, torch.Tensor)}
+    size = sum(v.numel() * v.element_size() for v in made.values())
+    _require(size <= MOST, f"unpacks to {size} bytes; up to {MOST} are read")
+    for name in list(made):
+        array = made.pop(name).contiguous()
+        bits = array.dtype == torch.bfloat16
+        yield name, Bits(array.view(torch.int16).numpy().view("u2")) if bits else array.numpy()
 
 
 def capture(function, path=None, *, names=None, calls=1, **metadata):
-    """Wraps a rope function, and writes what its first calls are given and return.
+    """Wraps a rope function, and writes what its first calls in each process are given and return.
 
     Tensors are found by the names of the parameters (x, or q and k; position_ids, cos, sin, inv_freq;
     names={"own": "q"} for others), results by their order; a function that returns nothing has written
-    in place. `metadata`: layout="bhsd", head_dim, pairing. The second call goes to PATH with .1 before its
-    suffix. Without a path the function comes back as it is, unless ROPEWALK_CAPTURE names a folder: then
-    each process writes there."""
+    in place. If no parameter has such a name, one array by position is x, and the first two are q and k.
+    `metadata`: layout="bhsd", head_dim, pairing. No file is overwritten: where PATH is there, as it is
+    for a second call, function, process or run, the next free one of PATH with .1, .2, ... before its
+    suffix is written. Without a path the function comes back as it is, unless ROPEWALK_CAPTURE names a
+    folder: then PATH is FUNCTION-PID.safetensors there. Whatever fails in here is one warning in each
+    process; a caller gets what the function returns or raises."""
     folder = os.environ.get("ROPEWALK_CAPTURE")
     if path is None and not folder:
         return function
-    name = f"{getattr(function, '__name__', 'rope')}-{os.getpid()}.safetensors"
-    place = path or os.path.join(folder, name)
-    _require(place.endswith(".safetensors"), f"{place}: captures are written as .safetensors")
-    parameters = list(inspect.signature(function).parameters)
-    known = {**NAMES, **(names or {})}
-    done = []
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", str(getattr(function, "__name__", "rope")))[:60]
+    path = os.fsdecode(path) if path is not None else None
+    _require(path is None or path.endswith(".safetensors"), f"{path}: captures are written as .safetensors")
+    known, parameters, states = {**NAMES, **(names or {})}, [], {}
+    with contextlib.suppress(ValueError, TypeError):  # of a callable without a signature
+        parameters = list(inspect.signature(function).parameters)
+    by_name = any(known.get(n, n) in KNOWN for n in parameters)
 
-    @functools.wraps(function)
     def wrapped(*args, **words):
-        if len(done) >= calls:
-            return function(*args, **words)
-        given = {known.get(n, n): v for n, v in (*zip(parameters, args), *words.items())}
-        kept = {n: copied(v) for n, v in given.items() if n in KNOWN and hasattr(v, "shape")}
-        returned = function(*args, **words)
+        # A child of fork has a lock and a count of its own.
+        state = states.setdefault(os.getpid(), types.SimpleNamespace(lock=threading.Lock(), taken=0, told=False))
+        with state.lock:
+            state.taken += (mine := state.taken < calls)
+        kept = mine and attempt(state, name, given, args, words)
+        try:
+            returned = function(*args, **words)
+        except BaseException:
+            with state.lock:
+                state.taken -= mine
+            raise
+        if kept:
+            attempt(state, name, keep, *kept, returned)
+        return returned
+
+    def given(args, words):
+        places = parameters if by_name else "x" if sum(hasattr(a, "shape") for a in args) == 1 else "qk"
+        found = {known.get(n, n): v for n, v in (*zip(places, args), *words.items())}
+        found = {n: v for n, v in found.items() if n in KNOWN and hasattr(v, "shape")}
+        _require({"x", "q", "k"} & found.keys(), "none of its arguments is an array x, q or k")
+        return found, {n: copied(v) for n, v in found.items()}
+
+    def keep(found, kept, returned):
         inputs = [n for n in ("x", "q", "k") if n in kept]
         results = returned if isinstance(returned, (tuple, list)) else [returned]
         if returned is None:
-            results = [given[n] for n in inputs]
+            results = [found[n] for n in inputs]
         outputs = {"x": "y", "q": "q_out", "k": "k_out"}
         kept.update({outputs[n]: copied(r) for n, r in zip(inputs, results)})
-        root, suffix = os.path.splitext(place)
-        write(f"{root}.{len(done)}{suffix}" if done else place, kept,
-              {k: str(v) for k, v in metadata.items()})
-        done.append(1)
-        return returned
+        place = claimed(path or os.path.join(folder, f"{name}-{os.getpid()}.safetensors"))
+        try:
+            write(place, kept, {k: str(v) for k, v in metadata.items()})
+        except BaseException:
+            os.unlink(place)
+            raise
 
+    with contextlib.suppress(Exception):  # of a callable whose attributes cannot be taken
+        functools.update_wrapper(wrapped, function)
     return wrapped
+
+
+def attempt(state, name, step, *values):
+    """What the step returns, or the one warning."""
+    try:
+        return step(*values)
+    except Exception as error:
+        told, state.told = state.told, True
+        with contextlib.suppress(Exception):
+            text = f"ropewalk.capture of {name}: {shown(getattr(error, 'strerror', None) or error)}"
+            try:
+                told or warnings.warn(text, RuntimeWarning, stacklevel=3)
+            except Warning:  # where they are errors
+                sys.stderr.write(f"{text}\n")
+
+
+def claimed(place):
+    """The first of PATH, PATH.1, ... that is not there, as an empty file of this process."""
+    root, suffix = os.path.splitext(place)
+    for number in itertools.count():
+        with contextlib.suppress(FileExistsError):
+            place = f"{root}.{number}{suffix}" if number else place
+            open(place, "xb").close()
+            return place
 
 
 def copied(array):
@@ -150,9 +283,15 @@ def write(path, tensors, metadata):
         at += len(data)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    with open(f"{path}.part", "wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text + b"".join(parts))
-    os.replace(f"{path}.part", path)
+    part = f"{path}.{os.getpid()}.{next(parts_made)}.part"
+    with open(part, "xb") as file:  # x follows no link and takes no file that is there
+        try:
+            file.writelines((len(text).to_bytes(8, "little"), text, *parts))
+            file.flush()
+            os.replace(part, path)
+        except BaseException:
+            os.unlink(part)
+            raise
 
 
 def bytes_of(array):
@@ -181,9 +320,9 @@ def config_of(path):
     if not path:
         return None
     try:
-        with open(path, encoding="utf-8") as file:
-            config = json.load(file)
-    except ValueError as error:
-        raise KernelError(f"{path}: {error}") from None
-    _require(isinstance(config, dict), f"{path} is not an object")
+        with opened(path) as file:
+            config = json.loads(file.read(MOST))
+    except (KernelError, ValueError, RecursionError, OSError) as error:
+        raise KernelError(f"{shown(path)}: {shown(error)}") from None
+    _require(isinstance(config, dict), f"{shown(path)} is not an object")
     return config
