@@ -66,7 +66,7 @@ class Comparison:
 def of_dumps(a, b, config):
     """Comparisons of two dumps, and lines about which is nearer to the config's rotation."""
     named = [d.metadata["layout"] for d in (a, b) if "layout" in d.metadata]
-    _require(len(set(named)) < 2, f"the first file's layout is {named[0]}, the second's {named[-1]}")
+    _require(len({*named}) < 2, f"the files have two layouts: {' and '.join(named)}")
     names = [n for n in OUTPUTS if n in a.tensors and n in b.tensors]
     tables = [n for n in ("cos", "sin", "inv_freq") if n in a.tensors and n in b.tensors]
     _require(names or tables, f"they share no outputs: {', '.join(a.tensors)}; {', '.join(b.tensors)}")
@@ -145,7 +145,7 @@ def read(path):
     try:
         return dumps.read(path)
     except Exception as error:
-        raise KernelError(f"{path}: {in_one_line(error)}") from None
+        raise KernelError(f"{dumps.shown(path)}: {in_one_line(error)}") from None
 
 
 def of_providers(targets):

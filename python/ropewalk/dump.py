@@ -191,13 +191,15 @@ def capture(function, path=None, *, names=None, calls=1, **metadata):
     for a second call, function, process or run, the next free one of PATH with .1, .2, ... before its
     suffix is written. Without a path the function comes back as it is, unless ROPEWALK_CAPTURE names a
     folder: then PATH is FUNCTION-PID.safetensors there. Whatever fails in here is one warning in each
-    process; a caller gets what the function returns or raises."""
+    process. A caller gets what the function returns or raises."""
     folder = os.environ.get("ROPEWALK_CAPTURE")
     if path is None and not folder:
         return function
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", str(getattr(function, "__name__", "rope")))[:60]
     path = os.fsdecode(path) if path is not None else None
     _require(path is None or path.endswith(".safetensors"), f"{path}: captures are written as .safetensors")
+    if path and os.path.lexists(path):
+        tell(name, f"{path} is there already, and stays: PATH with .1, .2, ... is written")
     known, parameters, states = {**NAMES, **(names or {})}, [], {}
     with contextlib.suppress(ValueError, TypeError):  # of a callable without a signature
         parameters = list(inspect.signature(function).parameters)
@@ -251,12 +253,16 @@ def attempt(state, name, step, *values):
         return step(*values)
     except Exception as error:
         told, state.told = state.told, True
-        with contextlib.suppress(Exception):
-            text = f"ropewalk.capture of {name}: {shown(getattr(error, 'strerror', None) or error)}"
-            try:
-                told or warnings.warn(text, RuntimeWarning, stacklevel=3)
-            except Warning:  # where they are errors
-                sys.stderr.write(f"{text}\n")
+        told or tell(name, getattr(error, "strerror", None) or error)
+
+
+def tell(name, why):
+    with contextlib.suppress(Exception):
+        text = f"ropewalk.capture of {name}: {shown(why)}"
+        try:
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+        except Warning:  # where they are errors
+            sys.stderr.write(f"{text}\n")
 
 
 def claimed(place):
@@ -316,13 +322,8 @@ def bytes_of(array):
 
 
 def config_of(path):
-    """The fields of a config.json; None without a path."""
+    """The fields of a config.json, which the command has read before; None without a path."""
     if not path:
         return None
-    try:
-        with opened(path) as file:
-            config = json.loads(file.read(MOST))
-    except (KernelError, ValueError, RecursionError, OSError) as error:
-        raise KernelError(f"{shown(path)}: {shown(error)}") from None
-    _require(isinstance(config, dict), f"{shown(path)} is not an object")
-    return config
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)

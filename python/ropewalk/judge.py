@@ -7,6 +7,7 @@ import json
 import math
 import os
 import platform
+import shlex
 import sys
 import time
 from functools import partial
@@ -106,7 +107,7 @@ def row_of(provider, target, name, claim, **more):
     if row["verdict"] in ("FAIL", "CRASH"):
         words = f"provider={target}::{provider.name} property={name}"
         words += "" if position is None else f" position={position}"
-        row["replay"] = f"ropewalk replay --python '{sys.executable}' '{words}'"
+        row["replay"] = f"ropewalk replay --python {shlex.quote(sys.executable)} {shlex.quote(words)}"
     return row
 
 

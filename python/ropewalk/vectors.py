@@ -80,6 +80,9 @@ def judge(path):
     made = dump.read(path, raw=True)
     _require("questions" in made.metadata, "it holds no questions of `ropewalk vectors`")
     asked = json.loads(made.metadata["questions"])
+    good = isinstance(asked, list) and all(isinstance(a, dict) and isinstance(a.get("key"), str)
+                                           and isinstance(a.get("tensors"), dict) for a in asked)
+    _require(good, "its questions are no list of objects with key and tensors")
     lacks = [w for w in ("fingerprint", "pairing", "dtype") if w not in made.metadata]
     _require(not lacks, f"its metadata has no {', '.join(lacks)}")
     told = made.metadata["fingerprint"]

@@ -6,7 +6,7 @@
 #include <future>
 #include <map>
 #include <mutex>
-#include <sstream>
+#include <regex>
 
 #include "properties/search/judges.h"
 #include "tools/command/session.h"
@@ -63,6 +63,7 @@ struct NamedRows {
   void print() const {
     const std::string why =
         gravest == nullptr ? why_not
+        : died != nullptr  ? gravest->property + ": " + gravest->reason
                            : fmt::format("{} ({})", gravest->property, severity_of(*gravest).words);
     print_lines(wrapped(fmt::format("{:<30} {:<5} {:<9} {}", name,
                                     judged == 0     ? "-"
@@ -123,19 +124,17 @@ void verify_kernels(VerifyOptions options, const std::vector<std::string>& kerne
 
 int replay_provider(const ReplayOptions& replay) {
   VerifyOptions options;
-  std::map<std::string, std::string> given;
-  std::istringstream words(replay.line);
-  for (std::string word; words >> word;) {
-    const std::size_t at = std::min(word.find('='), word.size() - 1);
-    given[word.substr(0, at)] = word.substr(at + 1);
-  }
-  options.provided = {given["provider"]};
-  options.properties = {given["property"]};
+  // A name may hold spaces.
+  const std::regex form("provider=(.*\\S) +property=(\\S+)(?: +position=(\\S+))? *");
+  std::smatch given;
+  if (!std::regex_match(replay.line, given, form))
+    throw UsageError(
+        "a provider's replay line is provider=TARGET property=LAW, and perhaps "
+        "position=N");
+  options.provided = {given[1]};
+  options.properties = {given[2]};
   options.json = replay.json;
-  const std::string position = given["position"];
-  if (given.size() > 3)
-    throw UsageError("of a provider, a replay line has provider=, property= and position= alone");
-  return verify_provided(options, position);
+  return verify_provided(options, given[3]);
 }
 
 int verify_provided(const VerifyOptions& options, const std::string& position) {

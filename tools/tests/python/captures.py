@@ -97,7 +97,9 @@ def warned(path, function=other, given=x):
 # A link is not followed, and no file is overwritten.
 (folder / "links").mkdir()
 (folder / "links" / "a.safetensors").symlink_to(folder / "target")
-check(not warned(folder / "links" / "a.safetensors") and not (folder / "target").exists(), "a link is followed")
+said = warned(folder / "links" / "a.safetensors")
+check(len(said) == 1 and "is there already, and stays" in said[0], f"a path that is there: {said}")
+check(not (folder / "target").exists(), "a link is followed")
 # A folder that cannot be written, a full disk, no x: one warning.
 said = warned(folder / "target" / "none" / "a.safetensors")
 check(len(said) == 1 and "No such file" in said[0], f"no folder: {said}")
