@@ -40,22 +40,10 @@ std::string first_message(const std::string& text) {
 
 /// Waits until the process has ended, or kills it. Returns what went wrong; empty: nothing.
 std::string end_of(pid_t process, std::chrono::milliseconds limit, const Descriptor& output,
-                   const Descriptor& messages,
-                   const std::function<void(const std::string&)>& on_line) {
+                   const Descriptor& messages) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   std::string trouble;
   int status = 0;
-  std::string rest;  // of the last line
-  off_t taken = 0;
-  const auto hand_over = [&] {
-    std::array<char, 1 << 16> part{};
-    for (ssize_t got; (got = ::pread(output.number(), part.data(), part.size(), taken)) > 0;) {
-      taken += got;
-      rest.append(part.data(), static_cast<std::size_t>(got));
-    }
-    for (std::size_t end; (end = rest.find('\n')) != std::string::npos; rest.erase(0, end + 1))
-      on_line(rest.substr(0, end));
-  };
   for (pid_t ended = 0; ended != process;) {
     if (::lseek(output.number(), 0, SEEK_END) > output_limit_bytes)
       trouble = "wrote more than 8 MB";
@@ -67,13 +55,6 @@ std::string end_of(pid_t process, std::chrono::milliseconds limit, const Descrip
     if (ended < 0 && errno != EINTR)
       return "could not be waited for: " + std::generic_category().message(errno);
     if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    if (on_line) try {
-        hand_over();
-      } catch (...) {
-        ::kill(process, SIGKILL);
-        if (ended == 0) ::waitpid(process, &status, 0);
-        throw;
-      }
   }
   if (!trouble.empty()) return trouble;
   if (WIFSIGNALED(status)) return "was ended by signal " + std::to_string(WTERMSIG(status));
@@ -86,8 +67,7 @@ std::string end_of(pid_t process, std::chrono::milliseconds limit, const Descrip
 
 // Input, output and messages go through anonymous files, so no program waits for its reader.
 ProgramOutput run_program(const std::vector<std::string>& arguments, const std::string& input,
-                          std::chrono::milliseconds limit,
-                          const std::function<void(const std::string&)>& on_line) {
+                          std::chrono::milliseconds limit, bool with_environment) {
   const Descriptor in = anonymous_file(input), out = anonymous_file(""),
                    messages = anonymous_file("");
   const auto not_started = [](int error) -> ProgramOutput {
@@ -108,13 +88,14 @@ ProgramOutput run_program(const std::vector<std::string>& arguments, const std::
   ::posix_spawn_file_actions_adddup2(&actions, out.number(), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, messages.number(), STDERR_FILENO);
   pid_t process = 0;
-  const int error = ::posix_spawnp(&process, argument_list[0], &actions, nullptr,
-                                   argument_list.data(), on_line ? environ : environment.data());
+  const int error =
+      ::posix_spawnp(&process, argument_list[0], &actions, nullptr, argument_list.data(),
+                     with_environment ? environ : environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return not_started(error);
   ProgramOutput result;
-  result.error = end_of(process, limit, out, messages, on_line);
-  if (result.error.empty() && !on_line) result.text = content_of(out);
+  result.error = end_of(process, limit, out, messages);
+  result.text = content_of(out);
   return result;
 }
 

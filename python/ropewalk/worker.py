@@ -47,12 +47,12 @@ def write(text, at, size):
     C.memmove(at, raw, len(raw))
 
 
-def unfit(for_kernels=True):
-    """Why the package, or a kernel, cannot run in this interpreter, or None."""
+def unfit():
+    """Why the package cannot run in this interpreter, or None."""
     this = "python %d.%d.%d (%s)" % (*sys.version_info[:3], sys.executable)
     if sys.version_info < (3, 10):
         return this + " is too old: 3.10 or newer is needed"
-    if for_kernels and not getattr(sys, "_is_gil_enabled", lambda: True)():
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return this + " runs without its global lock, which Python kernels need"
     try:
         import numpy  # noqa: F401
@@ -75,7 +75,7 @@ def import_package(folder):
 def run_module(here, name, words):
     """Calls main(*words) of a module of the package, or another function: MODULE:FUNCTION."""
     bound_outputs()
-    reason = unfit(for_kernels=False)
+    reason = unfit()
     if reason is not None:
         line = "error\t" + reason.replace("\n", " ") + "\n"
         os.write(3, line.encode("utf-8", "backslashreplace"))

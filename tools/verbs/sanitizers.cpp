@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "base/printable.h"
@@ -112,8 +113,10 @@ void run_sanitizers(const VerifyOptions& options, const std::vector<VerdictRow>&
         const std::vector<std::string> words = command_of(kernel, options, tool, limit_s);
         Heard heard;
         const std::chrono::seconds longest(std::atoi(limit_s.c_str()) + 10);
-        const auto take = [&](const std::string& line) { heard.take(line); };
-        judge(row, heard, run_program(words, "", longest, take).error, limit_s);
+        const ProgramOutput output = run_program(words, "", longest, true);
+        std::istringstream lines(output.text);
+        for (std::string line; std::getline(lines, line);) heard.take(line);
+        judge(row, heard, output.error, limit_s);
         for (std::size_t i = 3; is_failure(row.verdict) && i < words.size(); ++i)
           row.replay += (i > 3 ? " " : "") + properties::quoted(words[i]);
       }
