@@ -120,7 +120,7 @@ class ArrayRun {
       charge_supports();
     else if (!is_enough(never))
       count(phases);
-    out_.not_offered = not_offered(offered_);
+    out_.not_offered = not_offered(offered_, subjects_[0].shapes);
     return std::move(out_);
   }
 

@@ -318,6 +318,15 @@ std::uint32_t extension_of(Factor f) {
   return append ? ROPE_EXT_APPEND : 0;
 }
 
+bool is_fixed_by(const ModelShape& shape, Factor f) {
+  constexpr std::array of_heads{Factor::window, Factor::rotary_dim, Factor::room, Factor::heads,
+                                Factor::tensors};
+  if (f == Factor::scale || f == Factor::frequencies) return shape.angles.has_value();
+  if (f == Factor::tokens || f == Factor::batch)
+    return (f == Factor::tokens ? shape.tokens : shape.batch) > 0;
+  return std::ranges::find(of_heads, f) != of_heads.end();
+}
+
 }  // namespace
 
 bool is_promised(const KernelFacts& facts, Factor f, int level) {
@@ -347,12 +356,13 @@ bool are_possible(const Levels& levels, const Case& base) {
   });
 }
 
-std::vector<std::string> not_offered(const OfferedLevels& offered) {
+std::vector<std::string> not_offered(const OfferedLevels& offered, const AskedShapes* shapes) {
   std::vector<std::string> out;
   const bool table = offered.base.contract == ROPE_CONTRACT_TABLE;
   for (std::size_t f = 0; f < factor_count; ++f) {
     const auto factor = static_cast<Factor>(f);
     if (!table && is_of_tables(factor)) continue;
+    if (shapes != nullptr && shapes->only && is_fixed_by(*shapes->only, factor)) continue;
     const std::uint32_t kind = extension_of(factor);
     const Factor first = kind == ROPE_EXT_AXES     ? Factor::axes
                          : kind == ROPE_EXT_APPEND ? Factor::append

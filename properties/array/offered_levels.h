@@ -52,6 +52,8 @@ bool is_promised(const harness::KernelFacts& facts, Factor f, int level);
 bool are_possible(const Levels& levels, const harness::Case& base);
 
 /// The levels that the kernel refuses wherever they were asked for, in words: "tokens above 1000".
-std::vector<std::string> not_offered(const OfferedLevels& offered);
+/// What the only shape of a run fixes is no refusal of the kernel.
+std::vector<std::string> not_offered(const OfferedLevels& offered,
+                                     const harness::AskedShapes* shapes = nullptr);
 
 }  // namespace ropewalk::properties

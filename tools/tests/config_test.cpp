@@ -89,4 +89,22 @@ TEST(Config, KernelsAreJudgedByTheModelsOwnNumbers) {
     EXPECT_FALSE(contains(r.out, other)) << other << r.out;
 }
 
+// A kernel without the model's type is no clearance for the model.
+TEST(Config, AKernelWithoutTheModelsTypeIsNotCleared) {
+  const auto file = scratch() / "bf16.json";
+  spill(file, R"({"model_type": "llama", "num_attention_heads": 2, "num_key_value_heads": 1,)"
+              R"("hidden_size": 64, "rope_theta": 10000, "torch_dtype": "bfloat16"})");
+  const std::string words =
+      "verify --property norm --profile smoke --config " + file.string() + " --kernel ";
+  const std::string line = "elementwise: judged in f32, f64; the model's bf16 is not offered\n";
+  const Result r = ropewalk(words + "elementwise");
+  EXPECT_EQ(r.code, 3) << r.out;
+  EXPECT_TRUE(r.out.starts_with("elementwise: judged in f32; the model's bf16 is not offered\n"));
+  EXPECT_TRUE(r.out.ends_with(line)) << r.out;
+  EXPECT_FALSE(contains(r.out, "rotary_dim")) << "the config excludes other heads";
+  const Result of_type = ropewalk(words + "plain");
+  EXPECT_EQ(of_type.code, 0) << of_type.out;
+  EXPECT_FALSE(contains(of_type.out, "judged in")) << of_type.out;
+}
+
 }  // namespace

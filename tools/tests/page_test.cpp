@@ -165,4 +165,27 @@ TEST(Page, InTheTree) {
   run_blocks(blocks, folder);
 }
 
+// README's cp, and a kernel by the page, leave the house rules and the budget of lines alone. What
+// git knows is held to them.
+TEST(Page, WhoTriesSomethingBreaksNoRule) {
+  const std::string tree = (fresh_scratch() / "source").string();
+  if (shell("git clone -q '" + source.string() + "' '" + tree + "'").code != 0)
+    GTEST_SKIP() << "needs a checkout of git";
+  const std::string cd = "cd '" + tree + "' && ", tidy = "cmake -DSOURCE_DIR=$PWD -P cmake/tidy.cmake";
+  shell("cp '" + source.string() + "/cmake/tidy.cmake' '" + tree + "/cmake'");  // as it is now
+  ASSERT_EQ(shell(cd + "cp kernels/example/example.cpp my_kernel.cpp && mkdir kernels/mine && "
+                       "cp my_kernel.cpp kernels/mine && cp my_kernel.cpp kernels/plain")
+                .code,
+            0);
+  spill(tree + "/properties/truth/mine.cpp", std::string(300, '/') + "\n");
+  const Result r = shell(cd + tidy);
+  EXPECT_EQ(r.code, 0) << r.err;
+  const Result known = shell(cd + "git add . && " + tidy);
+  EXPECT_NE(known.code, 0);
+  EXPECT_TRUE(contains(known.err, "properties/truth/mine.cpp:1: 300 columns")) << known.err;
+  const Result budget = shell(cd + "yes // | head -n 99999 >base/much.inc && git add . && " + tidy +
+                              " ; cmake -DBUDGET=ON -DSOURCE_DIR=$PWD -P cmake/tidy.cmake");
+  EXPECT_TRUE(contains(budget.err, "take lines out, or raise the number there")) << budget.err;
+}
+
 }  // namespace

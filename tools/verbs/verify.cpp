@@ -121,6 +121,41 @@ class Printer {
 // Ends a run with --fail-fast.
 struct Enough {};
 
+// The kernels that were judged in other data types than the model's alone, as they offer none of
+// those. That is no clearance for the model.
+class OtherTypes {
+ public:
+  explicit OtherTypes(const VerifyPlan& plan) {
+    if (plan.other_dtypes.empty()) return;
+    for (const Dtype dtype : plan.dtypes) model_.emplace(data_type(dtype).word);
+  }
+  void add(const VerdictRow& row, bool tells) {
+    if (model_.empty() || is_not_run(row.verdict)) return;
+    const bool is_of_model = model_.contains(row.dtype);
+    any_of_model_ |= is_of_model;
+    auto& types = judged_[row.kernel];
+    if (!is_of_model && types.emplace(row.dtype).second && types.size() == 1 && tells)
+      print_line(row.kernel, types);
+  }
+  /// The exit code of a run that else ends with 0. Of the kernels of the tree, one that offers the
+  /// model's type is enough, if none was chosen.
+  int finish(bool chosen, bool tells) const {
+    for (const auto& [kernel, types] : judged_)
+      if (!types.empty() && tells) print_line(kernel, types);
+    const bool any = std::ranges::any_of(judged_, [](const auto& k) { return !k.second.empty(); });
+    return any && (chosen || !any_of_model_) ? 3 : 0;
+  }
+
+ private:
+  void print_line(const std::string& kernel, const std::set<std::string>& types) const {
+    print_lines(wrapped(fmt::format("{}: judged in {}; the model's {} is not offered", kernel,
+                                    fmt::join(types, ", "), fmt::join(model_, ", "))));
+  }
+  std::set<std::string> model_;
+  std::map<std::string, std::set<std::string>> judged_;  // the other types of each kernel
+  bool any_of_model_ = false;
+};
+
 // The three properties that took most of the judges' time.
 std::string where_time_went(const std::vector<VerdictRow>& rows) {
   std::map<std::string, double> by_property;
@@ -212,11 +247,13 @@ int verify_and_print(const VerifyOptions& options,
     plan.dtypes = {bench::dtype_of(options.dtype)};
   if (options.part_of_run) ask_shapes(all_workloads(options), plan);
   if (ledger) plan.on_offer = [&](const LedgerKey& key) { ledger->on_offer(key); };
+  OtherTypes other_types(plan);
   const auto take = [&](VerdictRow row) {
     progress.clear();
     known.judge(row);
     if (ledger) ledger->on_row(row);
     on_row(row);
+    other_types.add(row, !options.json);
     printer.add(row);
     rows.push_back(std::move(row));
     if (options.fail_fast && is_failure(rows.back().verdict) && rows.back().known.empty())
@@ -237,7 +274,9 @@ int verify_and_print(const VerifyOptions& options,
   if (!options.json) print_summary(rows, options.seed, seconds_of_command() - began_s);
   for (const std::string& remark : known.remarks())
     fmt::print(options.json ? stderr : stdout, "{}\n", remark);
-  const int code = exit_code_of(rows);
+  const bool chosen = !options.kernels.empty() || !options.plugins.empty();
+  const int of_types = other_types.finish(chosen, !options.json);
+  const int code = exit_code_of(rows) == 0 ? of_types : exit_code_of(rows);
   return ledger ? ledger->finish(code) : code;
 }
 
