@@ -172,16 +172,15 @@ TEST(Page, WhoTriesSomethingBreaksNoRule) {
   if (shell("git clone -q '" + source.string() + "' '" + tree + "'").code != 0)
     GTEST_SKIP() << "needs a checkout of git";
   fs::copy(source / "cmake/tidy.cmake", tree + "/cmake", fs::copy_options::overwrite_existing);
-  const std::string cd = "cd '" + tree + "' && ",
-                    tidy = "cmake -DBUDGET=ON -DSOURCE_DIR=$PWD -P cmake/tidy.cmake";
+  const std::string cd = "cd '" + tree + "' && ", tidy = " -DSOURCE_DIR=$PWD -P cmake/tidy.cmake";
   for (const char* copy : {"my_kernel.cpp", "kernels/plain/mine.cpp", "kernels/mine/mine.cpp"})
     spill(fs::path(tree) / copy, slurp(source / "kernels/example/example.cpp"));
   std::string lines(300, '/');
   for (int i = 0; i < 3000; ++i) lines += "\n//";
   spill(tree + "/properties/truth/mine.h", lines + "\n");
-  const Result r = shell(cd + tidy);
+  const Result r = shell(cd + "cmake" + tidy);
   EXPECT_EQ(r.code, 0) << r.err;
-  const Result known = shell(cd + "git add . && " + tidy);
+  const Result known = shell(cd + "git add . && cmake -DBUDGET=ON" + tidy);
   EXPECT_NE(known.code, 0);
   for (const char* words :
        {"properties/truth/mine.h:1: 300 columns", "take lines out, or raise the number there"})
