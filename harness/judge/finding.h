@@ -42,13 +42,14 @@ class Tally {
   void count_harmless() { ++finding_.compared; }
   const Finding& finding() const { return finding_; }
 
- private:
   static double ratio(double error, double bound) {
     if (error == 0) return 0;
     const double margin = error / bound;
     return margin <= std::numeric_limits<double>::max() ? margin
                                                         : std::numeric_limits<double>::infinity();
   }
+
+ private:
   double least_;
   Finding finding_;
 };

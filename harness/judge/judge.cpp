@@ -86,9 +86,9 @@ Complex<Wide> expected_of(const HeadRule& rule, const Complex<Wide>& x, const Co
 
 // Judges one pair: adds |y - a x r| to the tally, or checks the rule for values that are not
 // finite.
-template <class Wide, class Where>
+template <class Wide, class Into, class Where>
 void compare_pair(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wide>& r,
-                  const Complex<Wide>& y, Tally& tally, Where&& where) {
+                  const Complex<Wide>& y, Into& tally, Where&& where) {
   const double rho = std::abs(as_complex(x));
   const auto finite = [](const Complex<Wide>& z) {
     return std::isfinite(as_double(z.re)) && std::isfinite(as_double(z.im));
@@ -128,6 +128,15 @@ void compare_pair(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wi
     f.diagnosis = diagnose(as_complex(from), as_complex(got), as_complex(expected));
   });
 }
+
+// Takes one comparison, and describes nothing.
+struct MarginAlone {
+  std::optional<double> margin = {};
+  template <class Describe>
+  void add(double error, double bound, const Describe&) {
+    margin = Tally::ratio(error, bound);
+  }
+};
 
 template <class Wide>
 double squared(const Complex<Wide>& z) {
@@ -400,6 +409,13 @@ void compare_head(const HeadRule& rule, const HeadView& head,
     compare_head_as<Stored>(rule, head, widen<Stored>(rotations).data(), std::ssize(rotations),
                             tally);
   });
+}
+
+std::optional<double> pair_margin(const HeadRule& rule, const PairValue& x, const Rotation& r,
+                                  const PairValue& y) {
+  MarginAlone into;
+  compare_pair(rule, x, r, y, into, [] { return std::string(); });
+  return into.margin;
 }
 
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution,

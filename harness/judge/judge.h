@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,10 @@ struct HeadRule {
 /// Judges one pair and adds it to the tally: y against the rotation r of x. where() names it.
 void judge_pair(const HeadRule& rule, const PairValue& x, const Rotation& r, const PairValue& y,
                 Tally& tally, const std::function<std::string()>& where);
+
+/// The margin of the pair, without words; empty if nothing is promised of it.
+std::optional<double> pair_margin(const HeadRule& rule, const PairValue& x, const Rotation& r,
+                                  const PairValue& y);
 
 /// Judges every pair of a head and adds it to the tally. `rotations`: the one that each pair should
 /// get.

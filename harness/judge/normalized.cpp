@@ -119,21 +119,21 @@ void compare_any(HeadRule rule, const Truth& first, const Truth& second, const R
                  const PairValue& y, const std::function<std::string()>& where, Tally& tally) {
   rule.input_error = std::max(first.error, second.error);
   rule.input_lost = std::hypot(first.lost, second.lost);
-  Finding best;
-  bool has_best = false;
+  std::optional<double> best;
+  PairValue nearest;
   for (const DoubleDouble& a : first.values)
-    for (const DoubleDouble& b : second.values) {
-      Tally one;
-      judge_pair(rule, {a, b}, r, y, one, where);
-      const bool judged = one.finding().compared > 0;
-      if (!judged || (has_best && !(one.finding().margin < best.margin))) continue;
-      best = one.finding();
-      has_best = true;
-    }
-  if (!has_best) return;
-  tally.add(best.margin, 1, [&](Finding& f) {
+    for (const DoubleDouble& b : second.values)
+      if (const auto margin = pair_margin(rule, {a, b}, r, y);
+          margin && (!best || *margin < *best)) {
+        best = margin;
+        nearest = {a, b};
+      }
+  if (!best) return;
+  tally.add(*best, 1, [&](Finding& f) {
     const std::int64_t compared = f.compared;
-    f = best;
+    Tally described;
+    judge_pair(rule, nearest, r, y, described, where);
+    f = described.finding();
     f.compared = compared;
     if (f.margin > 1) f.reason = "a pair is too far from the exact rotation of the normalized head";
   });
