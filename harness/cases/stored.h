@@ -35,6 +35,13 @@ inline void store(std::vector<std::byte>& bytes, Dtype dtype, std::int64_t index
   });
 }
 
+/// The value, rounded to a data type.
+inline double stored_value(Dtype dtype, double value) {
+  return with_floating_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    return double{Stored{static_cast<TableOf<Stored>>(value)}};
+  });
+}
+
 /// Reads an element of a data type that is known only at run time. The double is exact.
 inline double load(const std::byte* bytes, Dtype dtype, std::int64_t index) {
   return with_floating_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {

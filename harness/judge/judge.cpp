@@ -411,6 +411,12 @@ void compare_head(const HeadRule& rule, const HeadView& head,
   });
 }
 
+bool is_harmless(const HeadRule& rule, const PairValue& x, const Rotation& r, const PairValue& y,
+                 double margin) {
+  const PairValue turn{r.re, r.im};
+  return !may_overflow(rule, std::sqrt(squared(x))) && !is_suspicious(rule, x, turn, y, margin);
+}
+
 std::optional<double> pair_margin(const HeadRule& rule, const PairValue& x, const Rotation& r,
                                   const PairValue& y) {
   MarginAlone into;

@@ -102,6 +102,10 @@ struct HeadRule {
 void judge_pair(const HeadRule& rule, const PairValue& x, const Rotation& r, const PairValue& y,
                 Tally& tally, const std::function<std::string()>& where);
 
+/// Whether the pair is known to be within `margin` times its bound. It errs only towards no.
+bool is_harmless(const HeadRule& rule, const PairValue& x, const Rotation& r, const PairValue& y,
+                 double margin);
+
 /// The margin of the pair, without words; empty if nothing is promised of it.
 std::optional<double> pair_margin(const HeadRule& rule, const PairValue& x, const Rotation& r,
                                   const PairValue& y);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "reference/rms_norm.h"
 
@@ -12,32 +14,36 @@ namespace {
 
 // The values that are right before the rotation, and how far a kernel's may be from one of them.
 struct Truth {
-  std::vector<DoubleDouble> values;
+  std::array<DoubleDouble, 4> all = {};  // two roundings make four of one
+  std::size_t count = 0;
   double error = 0;  // relative
   double lost = 0;   // by underflow
+  void push_back(const DoubleDouble& v) { all[count++] = v; }
+  std::span<const DoubleDouble> values() const { return {all.data(), count}; }
 };
+
+Truth truth_of(const DoubleDouble& value, double error, double lost) {
+  return {{value}, 1, error, lost};
+}
 
 // Rounds the value v, off by up to `error` of itself and `lost`: to the neighbours between which it
 // may lie, or, where several numbers lie in that range, to v with the error of a rounding.
 void round_to(Dtype dtype, const bounds::Precision& p, Truth& truth) {
-  std::vector<DoubleDouble> out;
-  double more = 0;
-  for (const DoubleDouble& v : truth.values) {
+  Truth out;
+  for (const DoubleDouble& v : truth.values()) {
     const double apart = truth.error * std::abs(v.hi) + truth.lost;
     const double half = bounds::half_ulp(p, std::abs(v.hi));
     if (2 * apart > half) {
       out.push_back(v);
-      more = std::max(more, apart + bounds::half_ulp(p, std::abs(v.hi) + apart));
+      out.lost = std::max(out.lost, apart + bounds::half_ulp(p, std::abs(v.hi) + apart));
       continue;
     }
     for (const double side : {-1.0, 1.0}) {
-      std::vector<std::byte> bytes(sizeof(double));
-      store(bytes, dtype, 0, v.hi + (v.lo + side * apart));
-      const DoubleDouble rounded(load(bytes, dtype, 0));
-      if (out.empty() || out.back().hi != rounded.hi) out.push_back(rounded);
+      const DoubleDouble rounded(stored_value(dtype, v.hi + (v.lo + side * apart)));
+      if (out.count == 0 || out.all[out.count - 1].hi != rounded.hi) out.push_back(rounded);
     }
   }
-  truth = {out, 0, more};
+  truth = out;
 }
 
 // What a kernel that rounds where it declares to makes of the elements of one head.
@@ -57,16 +63,15 @@ class Truths {
   }
   Truth operator[](std::int64_t element) const {
     const auto e = static_cast<std::size_t>(element);
-    Truth out;
-    out.lost = bounds::norm_underflow(rule_.precision, head_.weights[e], head_.factor);
+    const double weight = head_.weights[e];
+    const double lost = bounds::norm_underflow(rule_.precision, weight, head_.factor);
+    Truth out = rounds_norm_ ? truth_of(head_.before_weight[e], before_, lost)
+                             : truth_of(head_.values[e], whole_, lost);
     if (rounds_norm_) {
-      Truth norm{{head_.before_weight[e]}, before_, out.lost};
-      round_to(rule_.dtype, rule_.precision, norm);
-      for (DoubleDouble& v : norm.values) v = v * DoubleDouble(head_.weights[e]);
-      out = {norm.values, weighing_, out.lost + norm.lost * std::abs(head_.weights[e])};
-    } else {
-      out.values = {head_.values[e]};
-      out.error = whole_;
+      round_to(rule_.dtype, rule_.precision, out);
+      for (std::size_t i = 0; i < out.count; ++i) out.all[i] = out.all[i] * DoubleDouble(weight);
+      out.error = weighing_;
+      out.lost = lost + out.lost * std::abs(weight);
     }
     if (rounds_weighted_) round_to(rule_.dtype, rule_.precision, out);
     return out;
@@ -102,7 +107,7 @@ void compare_element(const HeadRule& rule, const Truth& truth, double y, std::in
     const double error = distance(DoubleDouble(y), v);
     return error == 0 ? 0 : error / allowed(v);
   };
-  const DoubleDouble& v = *std::ranges::min_element(truth.values, {}, margin);
+  const DoubleDouble& v = *std::ranges::min_element(truth.values(), {}, margin);
   if (std::abs(v.hi) > data_type(rule.dtype).format.largest / 2) return;
   tally.add(distance(DoubleDouble(y), v), allowed(v), [&](Finding& f) {
     f.where = fmt::format("{} element {}", place_text(at.tensor, at.b, at.t, at.h), element);
@@ -119,10 +124,13 @@ void compare_any(HeadRule rule, const Truth& first, const Truth& second, const R
                  const PairValue& y, const std::function<std::string()>& where, Tally& tally) {
   rule.input_error = std::max(first.error, second.error);
   rule.input_lost = std::hypot(first.lost, second.lost);
+  for (const DoubleDouble& a : first.values())
+    for (const DoubleDouble& b : second.values())
+      if (is_harmless(rule, {a, b}, r, y, tally.finding().margin)) return tally.count_harmless();
   std::optional<double> best;
   PairValue nearest;
-  for (const DoubleDouble& a : first.values)
-    for (const DoubleDouble& b : second.values)
+  for (const DoubleDouble& a : first.values())
+    for (const DoubleDouble& b : second.values())
       if (const auto margin = pair_margin(rule, {a, b}, r, y);
           margin && (!best || *margin < *best)) {
         best = margin;
@@ -139,41 +147,50 @@ void compare_any(HeadRule rule, const Truth& first, const Truth& second, const R
   });
 }
 
-}  // namespace
-
-NormalizedHead normalized(const Problem& p, int placement, const HeadPlace& at) {
+void normalize(const Problem& p, int placement, const HeadPlace& at, NormalizedHead& out) {
   const TensorPlaces& places = p.tensor[at.tensor];
   const rope_tensor& s = p.asked.tensor[at.tensor];
   const Dtype dtype{s.in_dtype};
   const auto& bytes = given(p, placement, places.in);
   const std::int64_t row = places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
-  NormalizedHead out;
+  const auto dims = static_cast<std::size_t>(s.head_dim);
+  out.values.resize(dims), out.before_weight.resize(dims), out.weights.resize(dims);
   DoubleDouble sum;
-  for (std::int64_t e = 0; e < s.head_dim; ++e) {
-    const double x = load(bytes, dtype, row + e);
-    out.is_finite = out.is_finite && std::isfinite(x);
-    out.values.emplace_back(x);
-    sum = sum + DoubleDouble(x) * DoubleDouble(x);
-  }
+  out.is_finite = true;
+  with_floating_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    for (std::size_t e = 0; e < dims; ++e) {
+      const double x{load_as<Stored>(bytes, row + static_cast<std::int64_t>(e))};
+      out.is_finite = out.is_finite && std::isfinite(x);
+      out.values[e] = DoubleDouble(x);
+      sum = sum + DoubleDouble(x) * DoubleDouble(x);
+    }
+  });
   const double largest = data_type(data_type(dtype).computed_in).format.largest;
   // Of f64, sums beyond the range of inverse_rms are not judged either.
   out.is_promised = static_cast<double>(sum) <= std::min(largest / 2, 0x1p900);
-  if (!out.is_finite || !out.is_promised) return out;
+  if (!out.is_finite || !out.is_promised) return;
   const DoubleDouble factor = inverse_rms(sum, s.head_dim, p.norm.epsilon);
   out.factor = static_cast<double>(factor);
-  for (std::int64_t e = 0; e < s.head_dim; ++e) {
-    DoubleDouble weight(1);
-    if (places.weight >= 0) {
-      weight =
-          DoubleDouble(load(given(p, placement, places.weight), Dtype{p.norm.weight_dtype}, e));
-      if (p.norm.weight_plus_one != 0) weight = weight + DoubleDouble(1);
+  const std::byte* const weights =
+      places.weight >= 0 ? given(p, placement, places.weight).data() : nullptr;
+  with_floating_type(Dtype{p.norm.weight_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
+    for (std::size_t e = 0; e < dims; ++e) {
+      DoubleDouble weight(1);
+      if (weights != nullptr)
+        weight = DoubleDouble(double{load_as<Stored>(weights, static_cast<std::int64_t>(e))});
+      if (weights != nullptr && p.norm.weight_plus_one != 0) weight = weight + DoubleDouble(1);
+      out.before_weight[e] = out.values[e] * factor;
+      out.values[e] = out.before_weight[e] * weight;
+      out.weights[e] = static_cast<double>(weight);
     }
-    DoubleDouble& v = out.values[static_cast<std::size_t>(e)];
-    v = v * factor;
-    out.before_weight.push_back(v);
-    v = v * weight;
-    out.weights.push_back(static_cast<double>(weight));
-  }
+  });
+}
+
+}  // namespace
+
+NormalizedHead normalized(const Problem& p, int placement, const HeadPlace& at) {
+  NormalizedHead out;
+  normalize(p, placement, at, out);
   return out;
 }
 
@@ -205,7 +222,8 @@ void compare_normalized_head(const HeadRule& rule, const Problem& p, const Outpu
   const auto& bytes = outputs[static_cast<std::size_t>(places.out)];
   const std::int64_t row = out_row(p, outputs.placement, at);
   const auto y = [&](std::int64_t e) { return load(bytes, rule.dtype, row + e); };
-  const NormalizedHead head = normalized(p, outputs.placement, at);
+  thread_local NormalizedHead head;  // its memory is used again
+  normalize(p, outputs.placement, at, head);
   if (!head.is_finite) {
     bool finite = true;
     for (std::int64_t e = 0; e < s.head_dim; ++e) finite = finite && std::isfinite(y(e));
