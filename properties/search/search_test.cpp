@@ -239,8 +239,8 @@ std::vector<std::string> rows_of(const VerifyPlan& plan, int judges) {
   verify_with_judges(
       options(), plan, judges,
       [&](VerdictRow row) {
-        row.seconds = 0;                                  // only this may differ,
-        if (row.property == "threads") row.compared = 0;  // and how many calls overlapped
+        row.seconds = 0;                                // only this may differ,
+        if (row.property == "threads") row.where = "";  // and how many calls overlapped
         rows.push_back(to_json_line(row));
       },
       [](const std::string&) {});
