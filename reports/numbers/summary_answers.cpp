@@ -43,6 +43,34 @@ void take_error(KernelAnswer& answer, const BoardName& board, const Results& res
   }
 }
 
+const char* alike_word(const KernelAnswer& answer) {
+  return answer.are_near ? "not distinguishable" : "too noisy to tell apart";
+}
+
+/// The time of a / that of b: what the claim says, where b is the baseline.
+Interval times_of(const BoardEntry& a, const BoardEntry& b, std::int64_t kernels) {
+  return b.row->role == Role::baseline && a.is_compared()
+             ? a.claim->interval
+             : paired_interval(*a.claim, *b.claim, error_of_pairs(kernels));
+}
+
+/// The kernels that may be as fast as the first. What a claim calls slower than another kernel is
+/// not among the fastest.
+std::vector<const BoardEntry*> as_fast_as_first(const std::vector<const BoardEntry*>& kernels,
+                                                double margin) {
+  const bool any_faster = std::ranges::any_of(
+      kernels, [](const BoardEntry* kernel) { return kernel->claim->outcome == Outcome::faster; });
+  std::vector<const BoardEntry*> alike;
+  for (const BoardEntry* kernel : kernels) {
+    const bool is_told = kernel->claim->outcome == Outcome::slower ||
+                         (kernel->row->role == Role::baseline && any_faster);
+    if (kernel == kernels.front() || is_told) continue;
+    const Interval times = times_of(*kernels.front(), *kernel, std::ssize(kernels));
+    if (!(times.rounds > 0 && times.high < 1 - margin)) alike.push_back(kernel);
+  }
+  return alike;
+}
+
 // The kernels by speed. The winner is the first, if its rounds tell it from at least one other.
 KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Results& results) {
   KernelAnswer answer;
@@ -64,18 +92,20 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
     return answer;
   }
   const BoardEntry& first = *kernels.front();
-  for (std::size_t i = 1; i < kernels.size(); ++i) {
-    const Interval times =
-        paired_interval(*first.claim, *kernels[i]->claim, error_of_pairs(std::ssize(kernels)));
-    if (!(times.rounds > 0 && times.high < 1 - contest.group->margin))
-      answer.alike.push_back(kernels[i]);
-  }
+  answer.alike = as_fast_as_first(kernels, contest.group->margin);
+  const double slowest_ns = answer.alike.empty() ? first.ns : answer.alike.back()->ns;
+  const double gap = slowest_ns / first.ns - 1;
+  answer.are_near = gap <= useful_floor;
   if (!answer.alike.empty() && answer.alike.size() + 1 == kernels.size()) {
     const auto launches = std::ssize(first.launches);
-    answer.why = launches < least_launches
-                     ? fmt::format("{} of at least {} launches", launches, least_launches)
-                     : "not distinguishable by more than " +
-                           percent_text(std::min(100 * contest.group->margin, 1000.0));
+    answer.why =
+        launches < least_launches
+            ? fmt::format("{} of at least {} launches", launches, least_launches)
+        : answer.are_near
+            ? "not distinguishable by more than " +
+                  percent_text(std::min(100 * std::max(contest.group->margin, gap), 1000.0))
+            : fmt::format("{} ({:.4g} and {:.4g} ns/token)", alike_word(answer), first.ns,
+                          slowest_ns);
     answer.alike = launches < least_launches ? std::vector<const BoardEntry*>{} : kernels;
     return answer;
   }
@@ -115,7 +145,7 @@ std::string winners_text(const std::vector<const KernelAnswer*>& answers) {
   for (const KernelAnswer* answer : answers) {
     std::string text = fastest_names(*answer);
     if (!answer->alike.empty()) {
-      text += " (not distinguishable)";
+      text += fmt::format(" ({})", alike_word(*answer));
     } else if (answer->whole != answer->winner) {
       const bool is_said = answer->clause.starts_with(framework);  // by its name
       text += (is_said ? "" : " (" + answer->clause + ")") + ", " + whole_name(*answer) +
@@ -157,7 +187,7 @@ AnswerWords answer_words(const KernelAnswer& answer) {
   words.kernel = fastest_names(answer);
   words.beside = answer.why;
   if (answer.winner == nullptr) return words;
-  if (!answer.alike.empty()) words.beside = "not distinguishable";
+  if (!answer.alike.empty()) words.beside = alike_word(answer);
   const BoardEntry& winner = *answer.winner;
   words.time = fmt::format("{:.4g} ns/token", winner.ns);
   if (winner.row->role == Role::baseline)
@@ -213,6 +243,44 @@ std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answe
       if (!group.empty())
         sentences.push_back(fmt::format("{} ({}): {}.", shown, angles, winners_text(group)));
     }
+  return sentences;
+}
+
+std::vector<std::string> place_sentences(const Summary& summary,
+                                         const std::vector<std::string>& kernels) {
+  std::vector<std::string> sentences;
+  for (const std::string& name : kernels) {
+    std::vector<double> ratios;
+    std::string alone;
+    for (const KernelAnswer& answer : summary.answers) {
+      const Contest& contest = *answer.contest;
+      const BoardEntry *own = nullptr, *other = nullptr;  // the fastest of each
+      std::int64_t count = 0;
+      for (const BoardEntry& entry : contest.entries) {
+        if (!is_candidate(entry)) continue;
+        ++count;
+        const bool is_own = kernel_of(*entry.row) == name;
+        if (is_own && entry.row->kernel != name) continue;  // its passes one after the other
+        const BoardEntry*& place = is_own ? own : other;
+        if (place == nullptr) place = &entry;
+      }
+      const bool is_told = contest.group != nullptr && contest.group->valid;
+      if (!is_told || contest.of->threads > 1 || own == nullptr || other == nullptr) continue;
+      const Interval times = times_of(*own, *other, count);
+      if (times.rounds == 0) continue;
+      ratios.push_back(times.ratio);
+      alone = fmt::format("{} times the time of {} [{}]", ratio_text(times.ratio),
+                          ranked_name(*other->row), range_text(times));
+    }
+    if (ratios.empty()) continue;
+    const auto [least, most] = std::ranges::minmax(ratios);
+    sentences.push_back(
+        name + ": " +
+        (ratios.size() == 1
+             ? alone
+             : fmt::format("{} to {} times the time of the fastest other kernel, on {} workloads",
+                           ratio_text(least), ratio_text(most), ratios.size())));
+  }
   return sentences;
 }
 
