@@ -54,10 +54,6 @@ std::vector<CeilingLoop> copy_loops() {
   return out;
 }
 
-bool goes_past_caches(std::string_view variant) {
-  return variant.ends_with("past the caches");
-}
-
 std::uint64_t sign_flips(Dtype dtype) {
   const std::int64_t bits = 8 * data_type(dtype).bytes;
   std::uint64_t out = 0;

@@ -130,8 +130,8 @@ class WorkloadData final : public WorkloadMemory {
   /// `unfused`: of the rotation alone (make_problem), which leaves K beside its cache.
   rope_operands operands(bool table, bool unfused = false) const;
   std::vector<CeilingSpan> spans() const;
-  /// The same with outputs that no other cell touches, if memory can be had: stores past the caches
-  /// empty them of the lines that they overwrite, which the next cell would have to fetch.
+  /// The same with outputs that no kernel touches, where caches may hold the set: stores past the
+  /// caches empty them of the lines that they overwrite, which the next cell would have to fetch.
   std::vector<CeilingSpan> spans_apart();
   /// The passes beside the rotation alone: norms, and copies to the caches (`unfused`). Else of
   /// what a call appends; heads that touch in the input and in the cache are one row.

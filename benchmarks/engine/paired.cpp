@@ -353,14 +353,13 @@ int pick_ceilings(const PairedPlan& plan) {
     ProcessWatch watch;
     RoundsOf of{host, workload.name, shares.next()};
     if (time_rounds(plan, of, alone, contestants, oracle, watch) != nullptr) continue;
+    std::ranges::sort(contestants, {},
+                      [](const Contestant& e) { return e.cell().row.ns_per_token_median; });
     for (const bool past_caches : {false, true}) {
-      const TimingRow* best = nullptr;
-      for (const Contestant& e : contestants)
-        if (const TimingRow& row = e.cell().row;
-            goes_past_caches(row.variant) == past_caches &&
-            (best == nullptr || row.ns_per_token_median < best->ns_per_token_median))
-          best = &row;
-      if (best != nullptr && plan.on_row) plan.on_row(*best);
+      const auto best = std::ranges::find(contestants, past_caches, [](const Contestant& e) {
+        return goes_past_caches(e.cell().row.variant);
+      });
+      if (best != contestants.end() && plan.on_row) plan.on_row(best->cell().row);
     }
   }
   if (plan.now_running) plan.now_running("");

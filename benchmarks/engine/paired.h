@@ -68,10 +68,9 @@ std::string group_name(const std::string& workload, const std::string& board, st
 int run_paired(const PairedPlan& plan);
 
 /// Times every variant of each workload's ceiling in rounds of its own. Hands out the row of the
-/// fastest, which names it in `variant`; out of place, that of the fastest past the caches too. All
-/// that are handed out are timed in the rounds of the kernels, where what ran before is another,
-/// and the fastest there is the ceiling. Their speed must be measured in another process, because
-/// the best of many looks too fast in the run that picked it.
+/// fastest, which names it in `variant`; out of place, that of the fastest past the caches too.
+/// Their speed must be measured in another process, because the best of many looks too fast in the
+/// run that picked it. Stores past the caches are slower beside others, so the rounds have both.
 int pick_ceilings(const PairedPlan& plan);
 
 }  // namespace ropewalk::bench

@@ -68,6 +68,8 @@ TEST(Answers, TheFastestThatIsToldFromAnotherWins) {
       answer_text(answer).starts_with("fast, 59.99 ns/token, 40.0 % less time than plain ["))
       << answer_text(answer);
   EXPECT_NE(answer_text(answer).find("% less time than plain ["), std::string::npos);
+  EXPECT_EQ(place_text(answer, "slow").find("slow, 3.3"), 0u);
+  EXPECT_EQ(place_text(answer, "fast").find("fast, 0.600 times the time of plain ["), 0u);
   const std::string all = answer_sentence(summary.answers);
   EXPECT_NE(all.find("Decode (cos/sin table given): fast."), std::string::npos) << all;
 }
@@ -97,31 +99,11 @@ TEST(Answers, NothingIsResolvedIfAllAreAlike) {
 
 // The pairs of a sentence share the error among more than claims do.
 TEST(Answers, AreNotAlikeWhereAClaimTellsThemApart) {
-  int told = 0;
-  for (double slower = 101; slower < 101.3; slower += 0.02) {
-    const Results results =
-        run_of({{"plain", 100}, {"same", 99.99}, {"k_p1", slower}, {"other", 400}}, 0.0004);
-    const Summary summary = summarize(results);
-    for (const Claim& claim : summary.claims.groups[0].claims)
-      if (claim.kernel == "k_p1" && claim.outcome == Outcome::slower && ++told > 0) {
-        EXPECT_TRUE(answer_text(only(summary)).starts_with("same or plain, ")) << slower;
-      }
-  }
-  EXPECT_GT(told, 0);
-}
-
-TEST(Answers, AKernelsOwnPlaceIsToTheFastestOther) {
-  Results results = run_of({{"plain", 100}, {"fast", 60}, {"mine", 1260}});
-  const auto places = [&] { return place_sentences(summarize(results), {"mine", "gone"}); };
-  ASSERT_EQ(places().size(), 1u);
-  EXPECT_TRUE(places()[0].starts_with("mine: 21.0 times the time of fast [2")) << places()[0];
-  for (TimingRow row : std::vector<TimingRow>(results.timings)) {
-    row.workload = "another";
-    for (double& ns : row.ns_per_token) ns *= row.kernel == "mine" ? 0.01 : 1;
-    results.timings.push_back(row);
-  }
-  EXPECT_EQ(places()[0],
-            "mine: 0.210 to 21.0 times the time of the fastest other kernel, on 2 workloads");
+  const Results results = run_of({{"plain", 100}, {"same", 100.01}, {"k_p1", 101.02}}, 0.0004);
+  const Summary summary = summarize(results);
+  EXPECT_EQ(summary.claims.groups[0].claims.back().outcome, Outcome::slower);
+  EXPECT_TRUE(answer_text(only(summary)).starts_with("same or plain, "))
+      << answer_text(only(summary));
 }
 
 TEST(Answers, NoiseIsTheFirstSentenceAndTheOnlyOneIfNothingIsRanked) {
@@ -134,7 +116,7 @@ TEST(Answers, NoiseIsTheFirstSentenceAndTheOnlyOneIfNothingIsRanked) {
   EXPECT_TRUE(told[0].starts_with("Noisy: two copies of one kernel differed by up to ")) << told[0];
   EXPECT_EQ(told.back(), "Decode (cos/sin table given): fast.");
   const Results far = run_of({{"plain", 100}, {"far", 140}}, 0.99);
-  EXPECT_EQ(answer_text(only(summarize(far))).find("plain or far: too noisy to tell apart ("), 0u);
+  EXPECT_EQ(answer_text(only(summarize(far))).find("plain or far: too noisy to tell apart"), 0u);
 }
 
 // The word stands with the winner, and beside it the best that needs none.

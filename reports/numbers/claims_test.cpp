@@ -251,21 +251,11 @@ TEST(Claims, FasterThanTheCeilingIsNotBelieved) {
   // Control: at the ceiling itself nothing is implausible.
   EXPECT_NE(claim_on(claims, "plain").outcome, Outcome::implausible);
   EXPECT_NEAR(claim_on(claims, "plain").of_ceiling.ratio, 1, 0.1);
-}
-
-// The loop that was the best in a process of its own may be slower beside others.
-TEST(Claims, TheFastestLoopOfTheRoundsIsTheCeiling) {
-  std::mt19937_64 random(seed);
-  auto rows = make_run(random, 40, 0.5);
-  for (const auto& [name, ratio] :
-       {std::pair{"ceiling_copy_past_caches", 0.9}, {"ceiling_copy", 0.45}})
-    for (std::int64_t launch = 0; launch < 3; ++launch)
-      rows.push_back(row_of(name, Role::ceiling, launch, make_rounds(random, 40, ratio).b));
-  const Claims claims = claims_of(rows);
-  EXPECT_EQ(claim_on(claims, "other").outcome, Outcome::faster);
-  EXPECT_NEAR(claim_on(claims, "other").ceiling_share, 0.9, 0.1);
-  std::erase_if(rows, [](const TimingRow& row) { return row.kernel == "ceiling_copy"; });
-  EXPECT_EQ(claim_on(claims_of(rows), "other").outcome, Outcome::implausible);
+  // The fastest loop of the rounds is the ceiling.
+  for (std::int64_t launch = 0; launch < 3; ++launch)
+    rows.push_back(row_of("ceiling_b", Role::ceiling, launch,
+                          make_rounds(random, 40, 0.45, {0.01, 0, 0, 0}).b));
+  EXPECT_EQ(claim_on(claims_of(rows), "other").outcome, Outcome::faster);
 }
 
 TEST(Claims, WhatFusesIsComparedWithItsOwnPasses) {

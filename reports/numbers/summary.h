@@ -172,10 +172,8 @@ std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answe
 /// All of them in one line.
 std::string answer_sentence(const std::vector<KernelAnswer>& answers);
 
-/// Where these kernels stand, in a line each: "mine: 21.3 times the time of avx2 [21.1 – 21.6]", or
-/// "mine: 3.10 to 21.3 times the time of the fastest other kernel, on 4 workloads".
-std::vector<std::string> place_sentences(const Summary& summary,
-                                         const std::vector<std::string>& kernels);
+/// "mine, 21.3 times the time of avx2 [21.1 – 21.6]", the fastest other kernel; empty: not known.
+std::string place_text(const KernelAnswer& answer, const std::string& kernel);
 
 Summary summarize(const Results& results);
 Summary summarize(const Results&&) = delete;

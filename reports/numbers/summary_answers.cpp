@@ -47,15 +47,7 @@ const char* alike_word(const KernelAnswer& answer) {
   return answer.are_near ? "not distinguishable" : "too noisy to tell apart";
 }
 
-/// The time of a / that of b: what the claim says, where b is the baseline.
-Interval times_of(const BoardEntry& a, const BoardEntry& b, std::int64_t kernels) {
-  return b.row->role == Role::baseline && a.is_compared()
-             ? a.claim->interval
-             : paired_interval(*a.claim, *b.claim, error_of_pairs(kernels));
-}
-
-/// The kernels that may be as fast as the first. What a claim calls slower than another kernel is
-/// not among the fastest.
+/// The kernels that may be as fast as the first; one that a claim calls slower than another is not.
 std::vector<const BoardEntry*> as_fast_as_first(const std::vector<const BoardEntry*>& kernels,
                                                 double margin) {
   const bool any_faster = std::ranges::any_of(
@@ -65,7 +57,8 @@ std::vector<const BoardEntry*> as_fast_as_first(const std::vector<const BoardEnt
     const bool is_told = kernel->claim->outcome == Outcome::slower ||
                          (kernel->row->role == Role::baseline && any_faster);
     if (kernel == kernels.front() || is_told) continue;
-    const Interval times = times_of(*kernels.front(), *kernel, std::ssize(kernels));
+    const Interval times = paired_interval(*kernels.front()->claim, *kernel->claim,
+                                           error_of_pairs(std::ssize(kernels)));
     if (!(times.rounds > 0 && times.high < 1 - margin)) alike.push_back(kernel);
   }
   return alike;
@@ -93,8 +86,7 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
   }
   const BoardEntry& first = *kernels.front();
   answer.alike = as_fast_as_first(kernels, contest.group->margin);
-  const double slowest_ns = answer.alike.empty() ? first.ns : answer.alike.back()->ns;
-  const double gap = slowest_ns / first.ns - 1;
+  const double gap = answer.alike.empty() ? 0 : answer.alike.back()->ns / first.ns - 1;
   answer.are_near = gap <= useful_floor;
   if (!answer.alike.empty() && answer.alike.size() + 1 == kernels.size()) {
     const auto launches = std::ssize(first.launches);
@@ -104,8 +96,7 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
         : answer.are_near
             ? "not distinguishable by more than " +
                   percent_text(std::min(100 * std::max(contest.group->margin, gap), 1000.0))
-            : fmt::format("{} ({:.4g} and {:.4g} ns/token)", alike_word(answer), first.ns,
-                          slowest_ns);
+            : alike_word(answer);
     answer.alike = launches < least_launches ? std::vector<const BoardEntry*>{} : kernels;
     return answer;
   }
@@ -246,42 +237,23 @@ std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answe
   return sentences;
 }
 
-std::vector<std::string> place_sentences(const Summary& summary,
-                                         const std::vector<std::string>& kernels) {
-  std::vector<std::string> sentences;
-  for (const std::string& name : kernels) {
-    std::vector<double> ratios;
-    std::string alone;
-    for (const KernelAnswer& answer : summary.answers) {
-      const Contest& contest = *answer.contest;
-      const BoardEntry *own = nullptr, *other = nullptr;  // the fastest of each
-      std::int64_t count = 0;
-      for (const BoardEntry& entry : contest.entries) {
-        if (!is_candidate(entry)) continue;
-        ++count;
-        const bool is_own = kernel_of(*entry.row) == name;
-        if (is_own && entry.row->kernel != name) continue;  // its passes one after the other
-        const BoardEntry*& place = is_own ? own : other;
-        if (place == nullptr) place = &entry;
-      }
-      const bool is_told = contest.group != nullptr && contest.group->valid;
-      if (!is_told || contest.of->threads > 1 || own == nullptr || other == nullptr) continue;
-      const Interval times = times_of(*own, *other, count);
-      if (times.rounds == 0) continue;
-      ratios.push_back(times.ratio);
-      alone = fmt::format("{} times the time of {} [{}]", ratio_text(times.ratio),
-                          ranked_name(*other->row), range_text(times));
-    }
-    if (ratios.empty()) continue;
-    const auto [least, most] = std::ranges::minmax(ratios);
-    sentences.push_back(
-        name + ": " +
-        (ratios.size() == 1
-             ? alone
-             : fmt::format("{} to {} times the time of the fastest other kernel, on {} workloads",
-                           ratio_text(least), ratio_text(most), ratios.size())));
+std::string place_text(const KernelAnswer& answer, const std::string& name) {
+  const ClaimGroup* group = answer.contest->group;
+  const BoardEntry *own = nullptr, *other = nullptr;  // the fastest of each
+  std::int64_t kernels = 0;
+  for (const BoardEntry& entry : answer.contest->entries) {
+    if (!is_candidate(entry) || entry.row->kernel == name + std::string(unfused_suffix)) continue;
+    ++kernels;
+    const BoardEntry*& place = entry.row->kernel == name ? own : other;
+    if (place == nullptr) place = &entry;
   }
-  return sentences;
+  if (group == nullptr || !group->valid || own == nullptr || other == nullptr) return {};
+  const Interval times = other->row->role == Role::baseline
+                             ? own->claim->interval
+                             : paired_interval(*own->claim, *other->claim, error_of_pairs(kernels));
+  if (times.rounds == 0) return {};
+  return fmt::format("{}, {} times the time of {} [{}]", name, ratio_text(times.ratio),
+                     ranked_name(*other->row), range_text(times));
 }
 
 std::string answer_sentence(const std::vector<KernelAnswer>& answers) {

@@ -25,10 +25,11 @@ void print_answers(const Results& results, const std::vector<std::string>& files
     fmt::print("{} ({}): {}\n", answer.contest->of->workload, answer.angles, answer_text(answer));
   if (const std::string all = answer_sentence(summary.answers); !all.empty())
     fmt::print("{}\n", all);
-  std::vector<std::string> own;
   for (const KernelSummary& kernel : summary.kernels)
-    if (std::ranges::count(files, kernel.plugin) > 0) own.push_back(kernel.name);
-  for (const std::string& place : place_sentences(summary, own)) fmt::print("{}\n", place);
+    for (const KernelAnswer& answer : summary.answers)
+      if (const std::string place = place_text(answer, kernel.name);
+          std::ranges::count(files, kernel.plugin) > 0 && !place.empty())
+        fmt::print("{} ({}): {}\n", answer.contest->of->workload, answer.angles, place);
 }
 
 }  // namespace
