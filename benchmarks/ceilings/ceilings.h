@@ -6,6 +6,7 @@
 // and measured in others.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "benchmarks/ceilings/loops.h"
@@ -17,6 +18,10 @@ namespace ropewalk::bench {
 /// empty.
 std::vector<CeilingLoop> update_loops();
 std::vector<CeilingLoop> copy_loops();
+/// Whether the stores of this variant bypass the caches, and so empty them of what they overwrite.
+inline bool goes_past_caches(std::string_view variant) {
+  return variant.ends_with("past the caches");
+}
 
 /// The bits of an update of this type: it turns over the sign of each element, by an exclusive-or.
 /// So it moves what a rotation moves, and repeating it does not drift.

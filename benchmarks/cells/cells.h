@@ -63,9 +63,10 @@ std::optional<Refusal> refusal_of(const Candidate& timed, const Workload& worklo
 /// cell.
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyData& data);
-/// 'ceiling_update' for a workload in place, 'ceiling_copy' for one out of place. Its board names
-/// no angle source, so it belongs to every board of its workload. `variant` names the loop; without
-/// one the cell is skipped.
+/// 'ceiling_update' for a workload in place, 'ceiling_copy' for one out of place, or
+/// 'ceiling_copy_past_caches' if its stores bypass them. Its board names no angle source, so it
+/// belongs to every board of its workload. `variant` names the loop; without one the cell is
+/// skipped.
 std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
                                         const std::string& variant);
 /// What the name of a device's board ends in. It is never ranked with the host's.

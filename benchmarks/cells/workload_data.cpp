@@ -304,6 +304,21 @@ std::vector<CeilingSpan> WorkloadData::spans() const {
   return out;
 }
 
+std::vector<CeilingSpan> WorkloadData::spans_apart() {
+  constexpr std::int64_t line = 64, held_by_caches = std::int64_t{64} << 20;
+  std::vector<CeilingSpan> out = spans();
+  if (ceiling_working_set_bytes(workload_) > held_by_caches) return out;
+  std::int64_t bytes = 0;
+  for (const CeilingSpan& s : out) bytes += line + (s.rows - 1) * s.stride + s.row_bytes;
+  if (apart_.data() == nullptr) apart_ = AlignedBytes(bytes);
+  std::byte* at = apart_.data();
+  for (CeilingSpan& s : out) {  // as far into a line as the output itself
+    at += (static_cast<std::byte*>(s.out) - at) & (line - 1);
+    s.out = std::exchange(at, at + (s.rows - 1) * s.stride + s.row_bytes);
+  }
+  return out;
+}
+
 std::vector<NormPass> WorkloadData::norm_passes() const {
   std::vector<NormPass> out;
   for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {

@@ -130,6 +130,9 @@ class WorkloadData final : public WorkloadMemory {
   /// `unfused`: of the rotation alone (make_problem), which leaves K beside its cache.
   rope_operands operands(bool table, bool unfused = false) const;
   std::vector<CeilingSpan> spans() const;
+  /// The same with outputs that no kernel touches, where caches may hold the set: stores past the
+  /// caches empty them of the lines that they overwrite, which the next cell would have to fetch.
+  std::vector<CeilingSpan> spans_apart();
   /// The passes beside the rotation alone: norms, and copies to the caches (`unfused`). Else of
   /// what a call appends; heads that touch in the input and in the cache are one row.
   std::vector<NormPass> norm_passes() const;
@@ -157,7 +160,8 @@ class WorkloadData final : public WorkloadMemory {
   harness::GuardedMapping cos_, sin_, weights_and_slots_there_;
   PristineInput pristine_[most_tensors];
   /// Out of place what kernels read; and where they write.
-  AlignedBytes inputs_[most_tensors], work_[most_tensors], caches_[most_tensors], positions_;
+  AlignedBytes inputs_[most_tensors], work_[most_tensors], caches_[most_tensors], positions_,
+      apart_;
   std::vector<CeilingSpan> cache_spans_;
   mutable std::vector<std::byte> given_;  ///< the row that given() was asked for last
   Change change_;

@@ -52,6 +52,18 @@ TEST(WorkloadData, OutOfPlaceMovesWholeRows) {
   EXPECT_EQ(data.spans()[0].flips, 0u);
 }
 
+TEST(WorkloadData, StoresPastTheCachesHaveOutputsOfTheirOwn) {
+  Workload w = latent();
+  set_in_place(w, false);
+  WorkloadData data(w, 7);
+  data.refill();
+  const CeilingSpan shared = data.spans()[1], apart = data.spans_apart()[1];
+  EXPECT_EQ(apart.in, shared.in);
+  EXPECT_EQ((static_cast<char*>(apart.out) - static_cast<char*>(shared.out)) % 64, 0);
+  std::memset(apart.out, 1, std::size_t(apart.row_bytes));  // a sanitizer watches its end
+  EXPECT_EQ(*static_cast<unsigned char*>(shared.out), 0xff);
+}
+
 // Whatever the layout: an update touches each element of each window once, and no other.
 TEST(WorkloadData, CeilingsTouchTheWindowAloneInEveryLayout) {
   for (const WorkloadLayout layout : {WorkloadLayout::packed, WorkloadLayout::head_major,

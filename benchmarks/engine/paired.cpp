@@ -190,12 +190,13 @@ class Group {
       if (&m != base && is_unfused(m)) enter(contestants, m, Role::kernel, true);
       if (&m != base || is_unfused(m)) enter(contestants, m, Role::kernel);
     }
-    const auto found = plan_.ceilings.find(workload_.name);
-    const std::string variant = found == plan_.ceilings.end() ? "" : found->second;
     for (auto& cell : memory_.floor_cells())
       contestants.push_back(contestant_of("", 1, [&](int) { return std::move(cell); }));
-    contestants.push_back(contestant_of(
-        "", threads_, [&](int thread) { return memory_.ceiling_cell(variant, thread); }));
+    const auto found = plan_.ceilings.find(workload_.name);
+    const bool is_picked = found != plan_.ceilings.end() && plan_.device == nullptr;
+    for (const std::string& variant : is_picked ? found->second : std::vector<std::string>{""})
+      contestants.push_back(contestant_of(
+          "", threads_, [&](int thread) { return memory_.ceiling_cell(variant, thread); }));
     for (Contestant& e : contestants) {
       e.cell().row.board = board();
       e.call_s = call_s_[e.cell().row.kernel];
@@ -352,10 +353,14 @@ int pick_ceilings(const PairedPlan& plan) {
     ProcessWatch watch;
     RoundsOf of{host, workload.name, shares.next()};
     if (time_rounds(plan, of, alone, contestants, oracle, watch) != nullptr) continue;
-    const auto best = std::ranges::min_element(contestants, [](auto& a, auto& b) {
-      return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;
-    });
-    if (plan.on_row) plan.on_row(best->cell().row);
+    std::ranges::sort(contestants, {},
+                      [](const Contestant& e) { return e.cell().row.ns_per_token_median; });
+    for (const bool past_caches : {false, true}) {
+      const auto best = std::ranges::find(contestants, past_caches, [](const Contestant& e) {
+        return goes_past_caches(e.cell().row.variant);
+      });
+      if (best != contestants.end() && plan.on_row) plan.on_row(best->cell().row);
+    }
   }
   if (plan.now_running) plan.now_running("");
   return 0;

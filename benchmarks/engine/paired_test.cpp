@@ -373,12 +373,24 @@ TEST(Paired, CeilingsArePickedInRoundsOfTheirOwn) {
   plan.rounds = 6;
   plan.epoch_s = 2e-5;
   plan.seed = 5;
-  plan.on_row = [&](const TimingRow& row) { plan.ceilings[row.workload] = row.variant; };
+  plan.on_row = [&](const TimingRow& row) { plan.ceilings[row.workload].push_back(row.variant); };
   EXPECT_EQ(pick_ceilings(plan), 0);
   ASSERT_EQ(plan.ceilings.size(), 2u);
   const rope_kernel good = toy_kernel("good");
   const PairedOutcome scored = run({&good}, [&](PairedPlan& p) { p.ceilings = plan.ceilings; });
-  EXPECT_EQ(scored.rows.back().variant, plan.ceilings.at("toy/a"));
+  EXPECT_EQ(plan.ceilings.at("toy/a"), std::vector<std::string>{scored.rows.back().variant});
+  // Out of place the best of each kind, and each has a row of its own.
+  const PairedOutcome copied = run({&good}, [&](PairedPlan& p) {
+    p.workloads = {plan.workloads[1]};
+    p.ceilings = plan.ceilings;
+  });
+  std::map<std::string, std::string> variants;
+  for (const TimingRow& row : copied.rows)
+    if (row.is_ceiling()) variants[row.kernel] = row.variant;
+  EXPECT_FALSE(goes_past_caches(variants.at("ceiling_copy")));
+#if defined(__x86_64__)
+  EXPECT_TRUE(goes_past_caches(variants.at("ceiling_copy_past_caches")));
+#endif
 }
 
 }  // namespace

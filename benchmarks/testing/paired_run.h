@@ -29,7 +29,7 @@ inline PairedOutcome run(const std::vector<const rope_kernel*>& kernels,
   plan.workloads = {small_workload("toy/a")};
   for (const rope_kernel* kernel : kernels)
     plan.kernels.push_back({kernel, kernel->name, "a toy", ""});
-  plan.ceilings = {{"toy/a", "16 bytes"}};
+  plan.ceilings = {{"toy/a", {"16 bytes"}}};
   plan.rounds = 6;
   plan.epoch_s = 2e-5;
   plan.on_row = [&](const report::TimingRow& row) { outcome.rows.push_back(row); };

@@ -57,6 +57,7 @@ void take(const Contest& contest, Walk& walk) {
     const SizePoint point = point_of(entry);
     if (!can_be_drawn(point)) continue;
     Points& points = entry.row->is_ceiling() ? walk.ceiling : walk.kernels[entry.row->kernel];
+    if (entry.row->is_ceiling() && points.contains(workload)) continue;  // the fastest comes first
     points[workload] = point;
     const auto [size, is_new] = walk.sizes.try_emplace(workload, entry.row->working_set_bytes);
     if (!is_new) size->second = std::min(size->second, entry.row->working_set_bytes);

@@ -68,6 +68,8 @@ TEST(Answers, TheFastestThatIsToldFromAnotherWins) {
       answer_text(answer).starts_with("fast, 59.99 ns/token, 40.0 % less time than plain ["))
       << answer_text(answer);
   EXPECT_NE(answer_text(answer).find("% less time than plain ["), std::string::npos);
+  EXPECT_EQ(place_text(answer, "slow").find("slow, 3.3"), 0u);
+  EXPECT_EQ(place_text(answer, "fast").find("fast, 0.600 times the time of plain ["), 0u);
   const std::string all = answer_sentence(summary.answers);
   EXPECT_NE(all.find("Decode (cos/sin table given): fast."), std::string::npos) << all;
 }
@@ -95,6 +97,15 @@ TEST(Answers, NothingIsResolvedIfAllAreAlike) {
             "Decode (cos/sin table given): other or plain (not distinguishable).");
 }
 
+// The pairs of a sentence share the error among more than claims do.
+TEST(Answers, AreNotAlikeWhereAClaimTellsThemApart) {
+  const Results results = run_of({{"plain", 100}, {"same", 100.01}, {"k_p1", 101.02}}, 0.0004);
+  const Summary summary = summarize(results);
+  EXPECT_EQ(summary.claims.groups[0].claims.back().outcome, Outcome::slower);
+  EXPECT_TRUE(answer_text(only(summary)).starts_with("same or plain, "))
+      << answer_text(only(summary));
+}
+
 TEST(Answers, NoiseIsTheFirstSentenceAndTheOnlyOneIfNothingIsRanked) {
   const Results alike = run_of({{"plain", 100}, {"other", 99.9}}, 0.4);
   EXPECT_TRUE(answer_sentence(summarize(alike).answers)
@@ -104,6 +115,8 @@ TEST(Answers, NoiseIsTheFirstSentenceAndTheOnlyOneIfNothingIsRanked) {
   const std::vector<std::string> told = answer_sentences(summarize(apart).answers);
   EXPECT_TRUE(told[0].starts_with("Noisy: two copies of one kernel differed by up to ")) << told[0];
   EXPECT_EQ(told.back(), "Decode (cos/sin table given): fast.");
+  const Results far = run_of({{"plain", 100}, {"far", 140}}, 0.99);
+  EXPECT_EQ(answer_text(only(summarize(far))).find("plain or far: too noisy to tell apart"), 0u);
 }
 
 // The word stands with the winner, and beside it the best that needs none.

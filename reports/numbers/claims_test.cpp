@@ -251,6 +251,11 @@ TEST(Claims, FasterThanTheCeilingIsNotBelieved) {
   // Control: at the ceiling itself nothing is implausible.
   EXPECT_NE(claim_on(claims, "plain").outcome, Outcome::implausible);
   EXPECT_NEAR(claim_on(claims, "plain").of_ceiling.ratio, 1, 0.1);
+  // The fastest loop of the rounds is the ceiling.
+  for (std::int64_t launch = 0; launch < 3; ++launch)
+    rows.push_back(row_of("ceiling_b", Role::ceiling, launch,
+                          make_rounds(random, 40, 0.45, {0.01, 0, 0, 0}).b));
+  EXPECT_EQ(claim_on(claims_of(rows), "other").outcome, Outcome::faster);
 }
 
 TEST(Claims, WhatFusesIsComparedWithItsOwnPasses) {

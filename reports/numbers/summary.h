@@ -93,6 +93,7 @@ struct KernelAnswer {
   const Contest* contest = nullptr;
   const BoardEntry* winner = nullptr;    ///< NULL: no kernel is told from any other
   std::vector<const BoardEntry*> alike;  ///< the others that may be as fast; without winner, all
+  bool are_near = true;                  ///< whether these differ by no more than `useful_floor`
   std::string why;                       ///< why there is no winner
   std::string angles;                    ///< one of `angle_groups`
   std::string clause;  ///< what must be said with the winner: its exceptions, f32 angles, a bound
@@ -170,6 +171,9 @@ std::string answer_text(const KernelAnswer& answer);
 std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answers);
 /// All of them in one line.
 std::string answer_sentence(const std::vector<KernelAnswer>& answers);
+
+/// "mine, 21.3 times the time of avx2 [21.1 – 21.6]", the fastest other kernel; empty: not known.
+std::string place_text(const KernelAnswer& answer, const std::string& kernel);
 
 Summary summarize(const Results& results);
 Summary summarize(const Results&&) = delete;

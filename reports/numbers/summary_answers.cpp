@@ -43,6 +43,27 @@ void take_error(KernelAnswer& answer, const BoardName& board, const Results& res
   }
 }
 
+const char* alike_word(const KernelAnswer& answer) {
+  return answer.are_near ? "not distinguishable" : "too noisy to tell apart";
+}
+
+/// The kernels that may be as fast as the first; one that a claim calls slower than another is not.
+std::vector<const BoardEntry*> as_fast_as_first(const std::vector<const BoardEntry*>& kernels,
+                                                double margin) {
+  const bool any_faster = std::ranges::any_of(
+      kernels, [](const BoardEntry* kernel) { return kernel->claim->outcome == Outcome::faster; });
+  std::vector<const BoardEntry*> alike;
+  for (const BoardEntry* kernel : kernels) {
+    const bool is_told = kernel->claim->outcome == Outcome::slower ||
+                         (kernel->row->role == Role::baseline && any_faster);
+    if (kernel == kernels.front() || is_told) continue;
+    const Interval times = paired_interval(*kernels.front()->claim, *kernel->claim,
+                                           error_of_pairs(std::ssize(kernels)));
+    if (!(times.rounds > 0 && times.high < 1 - margin)) alike.push_back(kernel);
+  }
+  return alike;
+}
+
 // The kernels by speed. The winner is the first, if its rounds tell it from at least one other.
 KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Results& results) {
   KernelAnswer answer;
@@ -64,18 +85,18 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
     return answer;
   }
   const BoardEntry& first = *kernels.front();
-  for (std::size_t i = 1; i < kernels.size(); ++i) {
-    const Interval times =
-        paired_interval(*first.claim, *kernels[i]->claim, error_of_pairs(std::ssize(kernels)));
-    if (!(times.rounds > 0 && times.high < 1 - contest.group->margin))
-      answer.alike.push_back(kernels[i]);
-  }
+  answer.alike = as_fast_as_first(kernels, contest.group->margin);
+  const double gap = answer.alike.empty() ? 0 : answer.alike.back()->ns / first.ns - 1;
+  answer.are_near = gap <= useful_floor;
   if (!answer.alike.empty() && answer.alike.size() + 1 == kernels.size()) {
     const auto launches = std::ssize(first.launches);
-    answer.why = launches < least_launches
-                     ? fmt::format("{} of at least {} launches", launches, least_launches)
-                     : "not distinguishable by more than " +
-                           percent_text(std::min(100 * contest.group->margin, 1000.0));
+    answer.why =
+        launches < least_launches
+            ? fmt::format("{} of at least {} launches", launches, least_launches)
+        : answer.are_near
+            ? "not distinguishable by more than " +
+                  percent_text(std::min(100 * std::max(contest.group->margin, gap), 1000.0))
+            : alike_word(answer);
     answer.alike = launches < least_launches ? std::vector<const BoardEntry*>{} : kernels;
     return answer;
   }
@@ -115,7 +136,7 @@ std::string winners_text(const std::vector<const KernelAnswer*>& answers) {
   for (const KernelAnswer* answer : answers) {
     std::string text = fastest_names(*answer);
     if (!answer->alike.empty()) {
-      text += " (not distinguishable)";
+      text += fmt::format(" ({})", alike_word(*answer));
     } else if (answer->whole != answer->winner) {
       const bool is_said = answer->clause.starts_with(framework);  // by its name
       text += (is_said ? "" : " (" + answer->clause + ")") + ", " + whole_name(*answer) +
@@ -157,7 +178,7 @@ AnswerWords answer_words(const KernelAnswer& answer) {
   words.kernel = fastest_names(answer);
   words.beside = answer.why;
   if (answer.winner == nullptr) return words;
-  if (!answer.alike.empty()) words.beside = "not distinguishable";
+  if (!answer.alike.empty()) words.beside = alike_word(answer);
   const BoardEntry& winner = *answer.winner;
   words.time = fmt::format("{:.4g} ns/token", winner.ns);
   if (winner.row->role == Role::baseline)
@@ -214,6 +235,25 @@ std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answe
         sentences.push_back(fmt::format("{} ({}): {}.", shown, angles, winners_text(group)));
     }
   return sentences;
+}
+
+std::string place_text(const KernelAnswer& answer, const std::string& name) {
+  const ClaimGroup* group = answer.contest->group;
+  const BoardEntry *own = nullptr, *other = nullptr;  // the fastest of each
+  std::int64_t kernels = 0;
+  for (const BoardEntry& entry : answer.contest->entries) {
+    if (!is_candidate(entry) || entry.row->kernel == name + std::string(unfused_suffix)) continue;
+    ++kernels;
+    const BoardEntry*& place = entry.row->kernel == name ? own : other;
+    if (place == nullptr) place = &entry;
+  }
+  if (group == nullptr || !group->valid || own == nullptr || other == nullptr) return {};
+  const Interval times = other->row->role == Role::baseline
+                             ? own->claim->interval
+                             : paired_interval(*own->claim, *other->claim, error_of_pairs(kernels));
+  if (times.rounds == 0) return {};
+  return fmt::format("{}, {} times the time of {} [{}]", name, ratio_text(times.ratio),
+                     ranked_name(*other->row), range_text(times));
 }
 
 std::string answer_sentence(const std::vector<KernelAnswer>& answers) {

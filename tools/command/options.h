@@ -41,6 +41,7 @@ struct KernelChoice {
   std::vector<std::string> kernels;   ///< globs of kernel names
   std::vector<std::string> plugins;   ///< paths of shared libraries
   std::vector<std::string> targets;   ///< FILE, FILE::GLOB or GLOB, until take_targets()
+  std::vector<std::string> files;     ///< those of the targets
   std::vector<std::string> provided;  ///< those of verify that offer providers of angles
   std::string cpu_features = "all";
   bool no_cuda = false;         ///< without the CUDA plugin that lies beside the command

@@ -76,6 +76,7 @@ void take_targets(KernelChoice& choice, const std::vector<std::string>& beside, 
     if (has) files.back().file = plugin_of(target);
     const std::string& file = files.back().file;
     refuse_source(file);
+    choice.files.push_back(file);
     if (std::ranges::count(choice.plugins, file) == 0) choice.plugins.push_back(file);
   }
   choice.targets.clear();

@@ -57,7 +57,7 @@ BoardRequest full_request() {
   r.epochs_s = {{"a|half_split / f32|1", 0.5}};
   r.rounds = 2, r.launch = 3, r.epoch_s = 4.5, r.group_s = 5, r.threads = 6;
   r.baseline = "plain";
-  r.ceilings = {{"a", "4 streams"}};
+  r.ceilings = {{"a", {"4 streams", "2 streams past the caches"}}};
   r.done = {"a|half_split / f32|1"};
   return r;
 }

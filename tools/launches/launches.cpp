@@ -165,8 +165,8 @@ int Launches::pick_ceilings() {
   for (;;) {
     std::erase_if(request.workloads, [&](const Workload& w) { return ceilings_.contains(w.name); });
     if (request.workloads.empty() || !budget_.too_small().empty()) return 0;
-    Worker::BoardSinks sinks =
-        sinks_of(request, 0, [&](const TimingRow& row) { ceilings_[row.workload] = row.variant; });
+    Worker::BoardSinks sinks = sinks_of(
+        request, 0, [&](const TimingRow& row) { ceilings_[row.workload].push_back(row.variant); });
     sinks.progress = [&](const std::string& label) { progress_.show("trying " + label); };
     const Worker::TimeResult timed = worker.time(to_text(request), silence_limit_s, sinks);
     if (timed.result.kind == CallResult::Kind::ok) return timed.exit_code;
@@ -210,7 +210,7 @@ BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) {
   request.baseline = options_.baseline;
   request.ceilings = ceilings_;
   for (const TimingRow& row : rows_) {
-    if (row.launch == launch && row.is_ceiling())  // the last row of a group
+    if (row.launch == launch && row.is_ceiling())  // the last rows of a group
       request.done.insert(group_of(row));
     if (row.epoch_us > 0) request.epochs_s[group_of(row)] = 1e-6 * row.epoch_us;
   }
@@ -263,7 +263,8 @@ void Launches::take(TimingRow row) {
   const bool told = broken != gate_.broken().end();
   if (row.outcome == Outcome::broken && told) row.known = broken->second.known;
   kept_.write(row);
-  if (row.is_ceiling()) budget_.end_group(group_of(row));
+  if (row.is_ceiling() && (rows_.empty() || !rows_.back().is_ceiling()))  // the first of its group
+    budget_.end_group(group_of(row));
   // It was judged while timed, so the gate does not know of the break yet.
   if (row.outcome == Outcome::broken && !told)
     break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));

@@ -72,8 +72,8 @@ class Launches {
   // known which kernels broke, and those have no number in them.
   Recorder kept_;
   std::set<std::int32_t> verified_;  // memories whose kernels were verified in full
-  std::map<std::string, std::string> ceilings_;
-  std::set<std::int64_t> complete_;  // numbers of launches
+  std::map<std::string, std::vector<std::string>> ceilings_;  // by workload
+  std::set<std::int64_t> complete_;                           // numbers of launches
   std::vector<report::TimingRow> rows_;
   bool valid_ = true;
   std::vector<report::TimingRow> left_out_;  // of workloads without time

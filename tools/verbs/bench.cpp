@@ -1,6 +1,8 @@
 // Times only kernels that were verified in the same run, and checks them again afterwards.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text_file.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
@@ -15,13 +17,19 @@ using namespace report;
 
 namespace {
 
-// A line for each workload and board, then all in a sentence.
-void print_answers(const Results& results) {
+// A line for each workload and board, then all in a sentence, then where the kernels of the files
+// stand that the user named.
+void print_answers(const Results& results, const std::vector<std::string>& files) {
   const Summary summary = summarize(results);
   for (const KernelAnswer& answer : summary.answers)
     fmt::print("{} ({}): {}\n", answer.contest->of->workload, answer.angles, answer_text(answer));
   if (const std::string all = answer_sentence(summary.answers); !all.empty())
     fmt::print("{}\n", all);
+  for (const KernelSummary& kernel : summary.kernels)
+    for (const KernelAnswer& answer : summary.answers)
+      if (const std::string place = place_text(answer, kernel.name);
+          std::ranges::count(files, kernel.plugin) > 0 && !place.empty())
+        fmt::print("{} ({}): {}\n", answer.contest->of->workload, answer.angles, place);
 }
 
 }  // namespace
@@ -52,7 +60,7 @@ int run(const BenchOptions& options) {
     write_whole_file(options.export_file, render_export(results));
   }
   if (!options.json && !options.quiet) {
-    print_answers(results);
+    print_answers(results, options.files);
     print_first_failure(results.verdicts);
   }
   return code;
