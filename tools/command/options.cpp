@@ -22,7 +22,8 @@ constexpr const char* exit_codes =
     "diff or config compares differs, or identify cannot explain a tensor; 2 usage or bad input, a "
     "plugin that cannot be loaded included; 3 nothing could be run or compared, a kernel lacks the "
     "data type of its model, a kernel's process was killed from outside twice, the timing is "
-    "INVALID, a --budget is too small, or compare cannot tell; 141 standard output was closed early; --out has the rows written so far.";
+    "INVALID, a --budget is too small, or compare cannot tell; 141 standard output was closed "
+    "early; --out has the rows written so far.";
 constexpr const char* all_help = "print each failure as a block, also those of one cause";
 constexpr const char* quiet_help = "print only failures and the summary";
 constexpr const char* beside_targets = "; plain, avx2 and avx512 are timed with them";
