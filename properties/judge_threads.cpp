@@ -1,5 +1,7 @@
 #include "properties/judge_threads.h"
 
+#include "reference/frequencies.h"
+
 namespace ropewalk::properties {
 
 JudgeThreads::JudgeThreads(std::size_t count)
@@ -8,7 +10,7 @@ JudgeThreads::JudgeThreads(std::size_t count)
     others_.emplace_back([this, i] {
       for (;;) {
         begin_or_end_.arrive_and_wait();
-        if (work_ == nullptr) return;
+        if (work_ == nullptr) return free_thread_caches();  // those of the oracle's arithmetic
         call(i);
         begin_or_end_.arrive_and_wait();
       }

@@ -1,4 +1,5 @@
 // How a worker starts, what it cannot load, and which message it then gives.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -22,9 +23,9 @@ TEST(PluginLoading, ThatHangsIsKilledInTime) {
     const PluginFault set(fault);
     WorkerOptions o = options({plugin});
     o.load_limit_s = 0.2;
-    EXPECT_EQ(refusal(o), "plugin " + plugin +
-                              ": no answer from loading in 0.2 s (its constructors and "
-                              "rope_kernels_v1 run then)");
+    EXPECT_EQ(refusal(o), fmt::format("plugin {}: no answer from loading in {:.3g} s (its "
+                                      "constructors and rope_kernels_v1 run then)",
+                                      plugin, 0.2 * slowness()));
   }
 }
 
