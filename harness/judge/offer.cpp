@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "harness/cases/axes.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -111,18 +112,40 @@ std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dty
   return cases;
 }
 
-// For kernels that normalize or append always: of Q, of Q and K, or of Q, K and V.
-void add_fused(const Case& c, std::vector<Case>& cases) {
-  for (const std::uint32_t kinds : {1u, 2u, 3u})
+// What a kernel may take together alone: how many axes, which of norm (1) and append (2), and a
+// norm whose weights have 1 added.
+struct Together {
+  std::int64_t axes;
+  std::uint32_t kinds;
+  bool plus_one = false;
+};
+constexpr Together togethers[] = {{1, 1}, {1, 2}, {1, 3}, {1, 1, true}, {1, 3, true}, {3, 0},
+                                  {3, 1}, {3, 2}, {3, 3}, {3, 1, true}, {3, 3, true}, {2, 0},
+                                  {2, 1}, {2, 2}, {2, 3}, {4, 0},       {4, 3}};
+
+// For kernels that take extensions in every call: of Q, of Q and K, or of Q, K and V. What a kernel
+// does not name is not asked for.
+void add_fused(const Case& c, std::uint32_t named, std::vector<Case>& cases) {
+  const auto names = [&](std::uint32_t kind) { return (named & extension_bit(kind)) != 0; };
+  for (const Together& together : togethers)
     for (const bool has_value : {false, true}) {
+      const bool norm = (together.kinds & 1) != 0, append = (together.kinds & 2) != 0;
+      if ((norm && !names(ROPE_EXT_NORM)) || (append && !names(ROPE_EXT_APPEND)) ||
+          (together.axes > 1 && !names(ROPE_EXT_AXES)))
+        continue;
       Case fused = c;
       if (has_value) fused.tensors.resize(3, c.tensors[0]);
       if (has_value) fused.tensors[2].rotate = false;
       for (std::size_t i = 0; i < fused.tensors.size(); ++i) {
         TensorCase& t = fused.tensors[i];
-        t.norm = (kinds & 1) != 0 && t.rotate;
-        t.append = (kinds & 2) != 0 && (i > 0 || fused.tensors.size() == 1);
+        t.norm = norm && t.rotate;
+        t.append = append && (i > 0 || fused.tensors.size() == 1);
       }
+      fused.weight_plus_one = together.plus_one;
+      for (std::int64_t i = 0; i < c.rotary_dim / 2 && together.axes > 1; ++i)
+        fused.axis_of_pair.push_back(static_cast<std::uint8_t>(i % together.axes));
+      fused.axes = together.axes;
+      if (together.axes > 1) fused.axis_positions = AxisPositions::apart;
       cases.push_back(fused);
     }
 }
@@ -173,9 +196,8 @@ std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype d
       },
   };
   std::vector<Case> cases;
-  constexpr std::uint32_t fused = extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
   for (const Case& c : basic_cases(subject, pairing, dtype))
-    if ((subject.facts.extensions & fused) != 0 && c.tokens == 2) add_fused(c, cases);
+    if (c.tokens == 2) add_fused(c, subject.facts.extensions, cases);
   for (Case c : basic_cases(subject, pairing, dtype)) {
     const bool common =
         c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;
@@ -364,6 +386,7 @@ void add_reason(std::vector<std::string>& reasons, const std::string& reason) {
 Case resized(Case c, HeadSize size) {
   c.rotary_dim = size.rotary_dim;
   for (auto& t : c.tensors) t.head_dim = size.head_dim;
+  if (c.axes > 1) c.axis_of_pair = map_of_pairs(c, c.rotary_dim / 2);
   return c;
 }
 
