@@ -48,6 +48,7 @@ class State:
         own = np.array(kernel.axis_of_pair or given)
         self.axis_of_pair = self._constant(own) if kernel.axes else None
         self.shifts = (given - own) % axes.axes if axes else ()
+        self.moves = [*np.unique(self.shifts)] if kernel.own_angles and axes else [0]
         axes = axes or c.Axes(axes=min(kernel.axes, default=0))  # strides of 0: equal planes
         p.next = None  # the nodes may lie elsewhere in a call
         sizes = axes.axes, p.batch, p.tokens
@@ -140,6 +141,7 @@ def _steps(state, tensors, by_token, always):
     if positions is not None and "position_ids" in kernel.parameters:
         by_token["position_ids"] = library.empty(positions.shape, "i8")
         steps.append(library.copier(by_token["position_ids"], positions))
+    moved = [_moved(library, by_token, move, steps) if move else {} for move in state.moves]
     for t in tensors:
         if t.rotate and t.addresses not in rows:  # tensors may share a table
             rows[t.addresses] = {} if kernel.own_angles else _rows(state, t, positions, steps)
@@ -149,10 +151,21 @@ def _steps(state, tensors, by_token, always):
             values = dict(always)
             for name, array in by_token.items():
                 values[name] = wrap(array if b is None else array[..., b, :])
+            values["moved"] = [{n: wrap(a if b is None else a[..., b, :]) for n, a in each.items()}
+                               for each in moved]
             for name, array in row.items():
                 values[name] = wrap(_table(kernel, array, b), state.table_dtype)
             runs += _run_group(state, group, values, b)
     return steps, runs
+
+
+def _moved(library, by_token, move, steps):
+    """Positions whose planes are moved, by the name of their parameter. Appends what moves them."""
+    out = {name: library.empty(a.shape, a.dtype) for name, a in by_token.items()}
+    for name, own in out.items():
+        for axis in range(len(own)):
+            steps.append(library.copier(own[axis], by_token[name][(axis + move) % len(own)]))
+    return out
 
 
 def _run_group(state, group, values, b):
@@ -296,16 +309,42 @@ def _in_form(library, form, pairing, cos, sin, steps):
     return full
 
 
+def _parts(state, size):
+    """Slices of heads, each with the number of the call that gives it: the one in which the map of the
+    function finds the axis of its pairs."""
+    pairs, half = np.arange(len(state.shifts)), state.pairing == "half_split"
+    number, first = np.zeros(size, int), (state.kernel.whole and state.kernel.rotary_offset) or 0
+    pairs = np.tile(pairs, 2) if half else np.repeat(pairs, 2)
+    number[first : first + len(pairs)] = np.searchsorted(state.moves, state.shifts)[pairs]
+    ends = [0, *np.flatnonzero(np.diff(number)) + 1, size]
+    return [(slice(a, b), number[a]) for a, b in zip(ends, ends[1:])]
+
+
 def _run(state, values, outs):
     """Calls the function and copies what it returns into `outs`."""
     kernel, library = state.kernel, state.library
-    if state.transpose and kernel.inverse == "autograd":
-        call = library.gradient(kernel, values, outs)
-    else:
-        call = library.calling(kernel.function, *kernel.arguments(values))
+    check, copy, calls = library.check, library.copy, []
+    for moved in values["moved"]:
+        given = {**values, **moved}
+        if state.transpose and kernel.inverse == "autograd":
+            calls.append(library.gradient(kernel, given, outs))
+        else:
+            calls.append(library.calling(kernel.function, *kernel.arguments(given)))
+    call = calls[0]
     if kernel.returns != "new":
         return call
-    check, copy = library.check, library.copy
+    parts = [_parts(state, out.shape[-1]) for out in outs if len(calls) > 1]
+
+    def run_moved():
+        returned = [results_of(kernel, call()) for call in calls]
+        for value, out in ((v, o) for values in returned for v, o in zip(values, outs)):
+            check(value, out)
+        for i, out in enumerate(outs):
+            for part, number in parts[i]:
+                copy(out[..., part], returned[number][i][..., part])
+
+    if len(calls) > 1:
+        return run_moved
     if len(outs) == 1:
         out = outs[0]
 

@@ -20,3 +20,13 @@ for twin, inside, later in (("right", 1, 0), ("wrong_root", 0, 0), ("wrong_slot"
         at = np.divmod(given[has_slot], k_cache.shape[1])
         k_cache[at], v_cache[at] = turn(k, k_weight)[has_slot], v[has_slot]
         return turn(q, q_weight)
+
+# Weights to which a function always adds 1, as Gemma's; and a twin that does not.
+for name, more in (("right_plus_one", 1), ("wrong_plus_one", 0)):
+    @ropewalk.kernel(name=name, pairing="half_split", rotary_dim="head_dim", weight_plus_one=True)
+    def plus_one(q, k, cos, sin, q_weight, k_weight, eps, more=more):
+        n = cos.shape[-1]
+        normed = [x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * (w + np.float32(more))
+                  for x, w in ((q.astype("f8"), q_weight), (k.astype("f8"), k_weight))]
+        return [np.concatenate((x[..., :n] * cos - x[..., n:] * sin, x[..., n:] * cos + x[..., :n] * sin), -1)
+                .astype("f4") for x in normed]
