@@ -259,6 +259,36 @@ CallResult Worker::damaged(const std::string& how) {
   return {CallResult::Kind::failed, how};
 }
 
+// The limit of a call that is late: a kernel whose work is the square of the head is slow, and no
+// hang. A fresh process makes a sixteenth of the call, while the late one goes on. It hangs there
+// too, or is as quick as other kernels, if it really hangs.
+double Worker::limit_by_part_s(std::uint32_t kernel, const CallDescriptor& call,
+                               double usual_s) const {
+  constexpr std::int64_t parts = 16;
+  constexpr std::size_t most_bytes = std::size_t{1} << 30;  // rows far apart span more
+  CallDescriptor part = call;
+  const std::int64_t tokens = call.problem.batch * call.problem.tokens;
+  part.problem.tokens = std::max<std::int64_t>(1, call.problem.tokens / parts);
+  if (call.problem.tokens < parts) part.problem.batch = std::max<std::int64_t>(1, tokens / parts);
+  const std::int64_t fewer = part.problem.batch * part.problem.tokens;
+  const bool is_on_host = kernels_.at(kernel).memory == ROPE_HOST;
+  if (runs_parts_ || !is_on_host || fewer == tokens || memory_.bytes() > most_bytes) return usual_s;
+  try {
+    Worker other(options_, kernels_);
+    other.runs_parts_ = true;
+    const std::size_t bytes = memory_.bytes() - buffers_offset;
+    std::memcpy(other.reserve_buffers(bytes), memory_.data() + buffers_offset, bytes);
+    if (other.call(kernel, part, step_supports | step_prepare, {}).kind != CallResult::Kind::ok)
+      return usual_s;
+    const double begin_s = cpu_time_s(other.running_);
+    if (other.call(kernel, part, step_apply, {}).kind != CallResult::Kind::ok) return usual_s;
+    return scaled_limit_s(usual_s, cpu_time_s(other.running_) - begin_s,
+                          static_cast<double>(tokens) / static_cast<double>(fewer));
+  } catch (const WorkerError&) {
+    return usual_s;
+  }
+}
+
 CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
                          std::uint32_t steps, const std::vector<NamedRegion>& regions) {
   if (pid_ <= 0)
@@ -273,7 +303,7 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   // the worker ran. A worker that could run while other processes do is not late. No clock is read
   // before the first look of a phase.
   std::uint32_t phase = 0;
-  bool is_first_look = true;
+  bool is_first_look = true, is_measured = false;
   double limit_s = 0, ran_s = 0, asleep_s = 0;
   const auto in_time = [&] {
     if (std::exchange(is_first_look, false) || phase != control().phase) {
@@ -288,6 +318,9 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
       return true;
     }
     if (!is_runnable(running_)) asleep_s += look_every_s;
+    if (cpu_time_s(running_) - ran_s >= limit_s &&
+        phase == static_cast<std::uint32_t>(Phase::apply) && !std::exchange(is_measured, true))
+      limit_s = limit_by_part_s(kernel, calls.front(), limit_s);
     return cpu_time_s(running_) - ran_s < limit_s && asleep_s < waiting_limit_s(limit_s);
   };
   do {
@@ -296,6 +329,13 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   } while (how == Received::late && damage.empty() && in_time());
   // A write to the socket may be the reason why the worker ended.
   if (how != Received::foreign && !damage.empty()) return damaged(damage);
+  if (how == Received::late && control().stopped_by == 0) {
+    const bool slept = asleep_s >= waiting_limit_s(limit_s);
+    CallResult late = end_of(how, regions);
+    late.text += slept ? fmt::format(" ({:.2g} s of sleep)", waiting_limit_s(limit_s))
+                       : fmt::format(" ({:.2g} s of processor time)", limit_s);
+    return late;
+  }
   if (how != Received::message) return end_of(how, regions);
   const std::string text = printable(text_of(reply.text));
   reply.conduct.text[sizeof reply.conduct.text - 1] = 0;
