@@ -211,6 +211,22 @@ TEST(TimeLimits, AreOfTheDataAndTheMachine) {
   EXPECT_DOUBLE_EQ(apply_limit_s(call), 20 * slowness());
 }
 
+TEST(TimeLimits, FollowFromAPartBetweenTheUsualAndTenTimesTheLargest) {
+  EXPECT_DOUBLE_EQ(scaled_limit_s(7, 0.001, 16), 7);
+  EXPECT_DOUBLE_EQ(scaled_limit_s(7, 0.5, 16), 32);
+  EXPECT_DOUBLE_EQ(scaled_limit_s(7, 100, 16), 200 * slowness());
+}
+
+// 40 tokens take 1.6 s of processor time, where 1 s is the usual limit. Two take 0.08 s.
+TEST_F(WorkerTest, ASlowKernelIsNoHang) {
+  const std::string line = "tokens=40 rotary_dim=8 q.head_dim=8";
+  EXPECT_EQ(run("test_slow", line).result.kind, Kind::ok);
+  const CallResult hang = run("test_hangs_late", line).result;
+  EXPECT_EQ(hang.kind, Kind::hang);
+  EXPECT_TRUE(hang.text.starts_with("no answer from apply in time (")) << hang.text;
+  EXPECT_TRUE(hang.text.ends_with(" s of processor time)")) << hang.text;
+}
+
 // A process that waits for a processor is not a hang.
 TEST(TimeLimits, TellWhoCouldRunFromWhoWaits) {
   if (!has_proc()) GTEST_SKIP() << "no /proc here";
