@@ -112,42 +112,28 @@ std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dty
   return cases;
 }
 
-// What a kernel may take together alone: how many axes, which of norm (1) and append (2), and a
-// norm whose weights have 1 added.
-struct Together {
-  std::int64_t axes;
-  std::uint32_t kinds;
-  bool plus_one = false;
-};
-constexpr Together togethers[] = {{1, 1}, {1, 2}, {1, 3}, {1, 1, true}, {1, 3, true}, {3, 0},
-                                  {3, 1}, {3, 2}, {3, 3}, {3, 1, true}, {3, 3, true}, {2, 0},
-                                  {2, 1}, {2, 2}, {2, 3}, {4, 0},       {4, 3}};
-
-// For kernels that take extensions in every call: of Q, of Q and K, or of Q, K and V. What a kernel
-// does not name is not asked for.
-void add_fused(const Case& c, std::uint32_t named, std::vector<Case>& cases) {
-  const auto names = [&](std::uint32_t kind) { return (named & extension_bit(kind)) != 0; };
-  for (const Together& together : togethers)
-    for (const bool has_value : {false, true}) {
-      const bool norm = (together.kinds & 1) != 0, append = (together.kinds & 2) != 0;
-      if ((norm && !names(ROPE_EXT_NORM)) || (append && !names(ROPE_EXT_APPEND)) ||
-          (together.axes > 1 && !names(ROPE_EXT_AXES)))
-        continue;
-      Case fused = c;
-      if (has_value) fused.tensors.resize(3, c.tensors[0]);
-      if (has_value) fused.tensors[2].rotate = false;
-      for (std::size_t i = 0; i < fused.tensors.size(); ++i) {
-        TensorCase& t = fused.tensors[i];
-        t.norm = norm && t.rotate;
-        t.append = append && (i > 0 || fused.tensors.size() == 1);
-      }
-      fused.weight_plus_one = together.plus_one;
-      for (std::int64_t i = 0; i < c.rotary_dim / 2 && together.axes > 1; ++i)
-        fused.axis_of_pair.push_back(static_cast<std::uint8_t>(i % together.axes));
-      fused.axes = together.axes;
-      if (together.axes > 1) fused.axis_positions = AxisPositions::apart;
-      cases.push_back(fused);
+// For kernels that take some of these in every call, of Q, of Q and K, or of Q, K and V: axes, a
+// norm (1), caches (2), and weights to which 1 is added (4).
+void add_fused(const Case& c, std::vector<Case>& cases) {
+  const auto add = [&](std::int64_t axes, std::uint32_t kinds, bool has_value) {
+    Case& fused = cases.emplace_back(c);
+    if (has_value) fused.tensors.resize(3, c.tensors[0]);
+    if (has_value) fused.tensors[2].rotate = false;
+    for (std::size_t i = 0; i < fused.tensors.size(); ++i) {
+      TensorCase& t = fused.tensors[i];
+      t.norm = (kinds & 1) != 0 && t.rotate;
+      t.append = (kinds & 2) != 0 && (i > 0 || fused.tensors.size() == 1);
     }
+    fused.weight_plus_one = (kinds & 4) != 0;
+    if (axes == 1) return;
+    fused.axes = axes;
+    fused.axis_positions = AxisPositions::apart;
+    for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
+      fused.axis_of_pair.push_back(static_cast<std::uint8_t>(i % axes));
+  };
+  for (const std::int64_t axes : {1, 3, 2, 4})
+    for (const std::uint32_t kinds : {1u, 2u, 3u, 5u, 7u, 0u})
+      for (const bool has_value : {false, true}) add(axes, kinds, has_value);
 }
 
 // For a kernel that refuses all of those. Each case differs from the simplest in one more thing.
@@ -197,7 +183,7 @@ std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype d
   };
   std::vector<Case> cases;
   for (const Case& c : basic_cases(subject, pairing, dtype))
-    if (c.tokens == 2) add_fused(c, subject.facts.extensions, cases);
+    if (subject.facts.extensions != 0 && c.tokens == 2) add_fused(c, cases);
   for (Case c : basic_cases(subject, pairing, dtype)) {
     const bool common =
         c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;

@@ -100,15 +100,11 @@ std::int32_t stop_itself(const rope_problem*, const rope_operands*, void*) {
   std::raise(SIGSTOP);
   return ROPE_OK;
 }
-// As slow as work that is the square of a wide head, and a twin that hangs where it has many
-// tokens.
+// Takes 40 ms a token. A twin hangs where it has many tokens.
 template <bool hangs>
 std::int32_t work_long(const rope_problem* p, const rope_operands* o, void* state) {
-  constexpr double token_s = 0.04;
-  const std::clock_t begin = std::clock();
-  while ((hangs && p->tokens > 32) || static_cast<double>(std::clock() - begin) <
-                                          token_s * static_cast<double>(p->tokens) * CLOCKS_PER_SEC)
-    continue;
+  const std::clock_t end = std::clock() + p->tokens * CLOCKS_PER_SEC / 25;
+  while (std::clock() < end || (hangs && p->tokens > 32)) continue;
   return rotate(p, o, state);
 }
 // Two that are right but for one kind of call.

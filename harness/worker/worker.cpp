@@ -259,31 +259,29 @@ CallResult Worker::damaged(const std::string& how) {
   return {CallResult::Kind::failed, how};
 }
 
-// The limit of a call that is late: a kernel whose work is the square of the head is slow, and no
-// hang. A fresh process makes a sixteenth of the call, while the late one goes on. It hangs there
-// too, or is as quick as other kernels, if it really hangs.
-double Worker::limit_by_part_s(std::uint32_t kernel, const CallDescriptor& call,
-                               double usual_s) const {
+// The limit of a call that is late. A kernel whose work is the square of the head is slow, and no
+// hang. A fresh process makes a sixteenth of the call while the late one goes on.
+double Worker::limit_by_part_s(std::uint32_t kernel, const CallDescriptor& call, double usual_s) {
   constexpr std::int64_t parts = 16;
   constexpr std::size_t most_bytes = std::size_t{1} << 30;  // rows far apart span more
   CallDescriptor part = call;
-  const std::int64_t tokens = call.problem.batch * call.problem.tokens;
-  part.problem.tokens = std::max<std::int64_t>(1, call.problem.tokens / parts);
-  if (call.problem.tokens < parts) part.problem.batch = std::max<std::int64_t>(1, tokens / parts);
-  const std::int64_t fewer = part.problem.batch * part.problem.tokens;
+  std::int64_t &tokens = part.problem.tokens, &batch = part.problem.batch;
+  const std::int64_t all = batch * tokens;
+  if (tokens < parts) batch = std::max<std::int64_t>(1, all / parts);
+  tokens = std::max<std::int64_t>(1, tokens / parts);
   const bool is_on_host = kernels_.at(kernel).memory == ROPE_HOST;
-  if (runs_parts_ || !is_on_host || fewer == tokens || memory_.bytes() > most_bytes) return usual_s;
+  if (runs_parts_ || !is_on_host || memory_.bytes() > most_bytes) return usual_s;
   try {
     Worker other(options_, kernels_);
     other.runs_parts_ = true;
     const std::size_t bytes = memory_.bytes() - buffers_offset;
     std::memcpy(other.reserve_buffers(bytes), memory_.data() + buffers_offset, bytes);
-    if (other.call(kernel, part, step_supports | step_prepare, {}).kind != CallResult::Kind::ok)
-      return usual_s;
+    CallResult result = other.call(kernel, part, step_supports | step_prepare, {});
     const double begin_s = cpu_time_s(other.running_);
-    if (other.call(kernel, part, step_apply, {}).kind != CallResult::Kind::ok) return usual_s;
-    return scaled_limit_s(usual_s, cpu_time_s(other.running_) - begin_s,
-                          static_cast<double>(tokens) / static_cast<double>(fewer));
+    if (result.kind == CallResult::Kind::ok) result = other.call(kernel, part, step_apply, {});
+    if (result.kind != CallResult::Kind::ok) return usual_s;
+    const double times = static_cast<double>(all) / static_cast<double>(batch * tokens);
+    return scaled_limit_s(usual_s, cpu_time_s(other.running_) - begin_s, times);
   } catch (const WorkerError&) {
     return usual_s;
   }

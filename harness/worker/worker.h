@@ -159,7 +159,7 @@ class Worker {
   bool is_answer(const void* data, std::size_t length, std::size_t expected);
   bool receive_rest(std::string& text, protocol::TimedRow& message, double limit_s);
   double limit_by_part_s(std::uint32_t kernel, const protocol::CallDescriptor& call,
-                         double usual_s) const;
+                         double usual_s);
   CallResult end_of(Received how, const std::vector<NamedRegion>& regions);
   CallResult damaged(const std::string& how);
   std::string phase_text() const;

@@ -110,8 +110,7 @@ class Runner {
     charged_ = true;
   }
 
-  // Fixed cases list the positions of one axis.
-  bool takes_any_case() const {
+  bool takes_any_case() const {  // fixed ones list the positions of one axis
     return offer_.form == Form{} && offer_.any_size && offer_.base.axes == 1;
   }
 

@@ -48,7 +48,8 @@ class State:
         own = np.array(kernel.axis_of_pair or given)
         self.axis_of_pair = self._constant(own) if kernel.axes else None
         self.shifts = (given - own) % axes.axes if axes else ()
-        self.moves = [*np.unique(self.shifts)] if kernel.own_angles and axes else [0]
+        by_pair = self.shifts if kernel.own_angles and axes else [0]
+        self.moves, self.call_of_pair = np.unique(by_pair, return_inverse=True)
         axes = axes or c.Axes(axes=min(kernel.axes, default=0))  # strides of 0: equal planes
         p.next = None  # the nodes may lie elsewhere in a call
         sizes = axes.axes, p.batch, p.tokens
@@ -151,8 +152,7 @@ def _steps(state, tensors, by_token, always):
             values = dict(always)
             for name, array in by_token.items():
                 values[name] = wrap(array if b is None else array[..., b, :])
-            values["moved"] = [{n: wrap(a if b is None else a[..., b, :]) for n, a in each.items()}
-                               for each in moved]
+            values["moved"] = [{n: wrap(a if b is None else a[..., b, :]) for n, a in each.items()} for each in moved]
             for name, array in row.items():
                 values[name] = wrap(_table(kernel, array, b), state.table_dtype)
             runs += _run_group(state, group, values, b)
@@ -309,42 +309,22 @@ def _in_form(library, form, pairing, cos, sin, steps):
     return full
 
 
-def _parts(state, size):
-    """Slices of heads, each with the number of the call that gives it: the one in which the map of the
-    function finds the axis of its pairs."""
-    pairs, half = np.arange(len(state.shifts)), state.pairing == "half_split"
-    number, first = np.zeros(size, int), (state.kernel.whole and state.kernel.rotary_offset) or 0
-    pairs = np.tile(pairs, 2) if half else np.repeat(pairs, 2)
-    number[first : first + len(pairs)] = np.searchsorted(state.moves, state.shifts)[pairs]
-    ends = [0, *np.flatnonzero(np.diff(number)) + 1, size]
-    return [(slice(a, b), number[a]) for a, b in zip(ends, ends[1:])]
-
-
 def _run(state, values, outs):
     """Calls the function and copies what it returns into `outs`."""
     kernel, library = state.kernel, state.library
-    check, copy, calls = library.check, library.copy, []
-    for moved in values["moved"]:
-        given = {**values, **moved}
+
+    def calling(given):
         if state.transpose and kernel.inverse == "autograd":
-            calls.append(library.gradient(kernel, given, outs))
-        else:
-            calls.append(library.calling(kernel.function, *kernel.arguments(given)))
+            return library.gradient(kernel, given, outs)
+        return library.calling(kernel.function, *kernel.arguments(given))
+
+    calls = [calling({**values, **moved}) for moved in values["moved"]]
     call = calls[0]
     if kernel.returns != "new":
         return call
-    parts = [_parts(state, out.shape[-1]) for out in outs if len(calls) > 1]
-
-    def run_moved():
-        returned = [results_of(kernel, call()) for call in calls]
-        for value, out in ((v, o) for values in returned for v, o in zip(values, outs)):
-            check(value, out)
-        for i, out in enumerate(outs):
-            for part, number in parts[i]:
-                copy(out[..., part], returned[number][i][..., part])
-
     if len(calls) > 1:
-        return run_moved
+        return partial(_run_moved, state, calls, outs)
+    check, copy = library.check, library.copy
     if len(outs) == 1:
         out = outs[0]
 
@@ -363,6 +343,19 @@ def _run(state, values, outs):
             copy(out, value)
 
     return run_pair
+
+
+def _run_moved(state, calls, outs):
+    """Takes each pair from the call in which the map of the function finds the axis of the pair."""
+    kernel, library, half = state.kernel, state.library, len(state.call_of_pair)
+    first = (kernel.whole and kernel.rotary_offset) or 0
+    returned = [results_of(kernel, call()) for call in calls]
+    for value, out in ((v, o) for values in returned for v, o in zip(values, outs)):
+        library.check(value, out)
+    for i, out in enumerate(outs):
+        for d in range(out.shape[-1]):
+            pair = (d - first) % half if state.pairing == "half_split" else (d - first) // 2 % half
+            library.copy(out[..., d : d + 1], returned[state.call_of_pair[pair]][i][..., d : d + 1])
 
 
 def warm_up(state):

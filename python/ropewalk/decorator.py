@@ -120,8 +120,8 @@ class Kernel:
         self.is_fused = bool(self.normalizes or self.appends)
         self.whole = self.whole or self.is_flat or self.is_fused
         self._choose_returns()
-        plain = not (self.appends or self.is_flat) and self.returns == "new"
-        _require(plain or not (self.own_angles and self.axis_of_pair),
+        is_plain = self.returns == "new" and not (self.appends or self.is_flat)
+        _require(is_plain or not (self.own_angles and self.axis_of_pair),
                  'axis_of_pair with own angles needs returns="new", and neither slots nor a flat layout')
         self._choose_inverse()
 

@@ -23,10 +23,9 @@ for twin, inside, later in (("right", 1, 0), ("wrong_root", 0, 0), ("wrong_slot"
 
 # Weights to which a function always adds 1, as Gemma's; and a twin that does not.
 for name, more in (("right_plus_one", 1), ("wrong_plus_one", 0)):
-    @ropewalk.kernel(name=name, pairing="half_split", rotary_dim="head_dim", weight_plus_one=True)
-    def plus_one(q, k, cos, sin, q_weight, k_weight, eps, more=more):
-        n = cos.shape[-1]
-        normed = [x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * (w + np.float32(more))
-                  for x, w in ((q.astype("f8"), q_weight), (k.astype("f8"), k_weight))]
-        return [np.concatenate((x[..., :n] * cos - x[..., n:] * sin, x[..., n:] * cos + x[..., :n] * sin), -1)
-                .astype("f4") for x in normed]
+    @ropewalk.kernel(name=name, tables="complex", weight_plus_one=True, **{**WORDS, "dtypes": "f32"})
+    def plus_one(q, k, table, q_weight, k_weight, eps, more=np.float32(more)):
+        roots = [np.sqrt((x * x).mean(-1, keepdims=True) + eps) for x in (q, k)]
+        parts = [np.split(x / r * (w + more), 2, -1) for x, r, w in zip((q, k), roots, (q_weight, k_weight))]
+        turned = [(a + 1j * b) * table for a, b in parts]
+        return [np.concatenate((y.real, y.imag), -1).astype("f4") for y in turned]
