@@ -152,7 +152,8 @@ def _steps(state, tensors, by_token, always):
             values = dict(always)
             for name, array in by_token.items():
                 values[name] = wrap(array if b is None else array[..., b, :])
-            values["moved"] = [{n: wrap(a if b is None else a[..., b, :]) for n, a in each.items()} for each in moved]
+            values["moved"] = [{name: wrap(a if b is None else a[..., b, :]) for name, a in each.items()}
+                               for each in moved]
             for name, array in row.items():
                 values[name] = wrap(_table(kernel, array, b), state.table_dtype)
             runs += _run_group(state, group, values, b)
@@ -318,12 +319,11 @@ def _run(state, values, outs):
             return library.gradient(kernel, given, outs)
         return library.calling(kernel.function, *kernel.arguments(given))
 
-    calls = [calling({**values, **moved}) for moved in values["moved"]]
-    call = calls[0]
+    call, *others = [calling({**values, **moved}) for moved in values["moved"]]
     if kernel.returns != "new":
         return call
-    if len(calls) > 1:
-        return partial(_run_moved, state, calls, outs)
+    if others:
+        return partial(_run_moved, state, (call, *others), outs)
     check, copy = library.check, library.copy
     if len(outs) == 1:
         out = outs[0]
@@ -350,9 +350,9 @@ def _run_moved(state, calls, outs):
     kernel, library, half = state.kernel, state.library, len(state.call_of_pair)
     first = (kernel.whole and kernel.rotary_offset) or 0
     returned = [results_of(kernel, call()) for call in calls]
-    for value, out in ((v, o) for values in returned for v, o in zip(values, outs)):
-        library.check(value, out)
     for i, out in enumerate(outs):
+        for values in returned:
+            library.check(values[i], out)
         for d in range(out.shape[-1]):
             pair = (d - first) % half if state.pairing == "half_split" else (d - first) // 2 % half
             library.copy(out[..., d : d + 1], returned[state.call_of_pair[pair]][i][..., d : d + 1])

@@ -120,8 +120,8 @@ class Kernel:
         self.is_fused = bool(self.normalizes or self.appends)
         self.whole = self.whole or self.is_flat or self.is_fused
         self._choose_returns()
-        is_plain = self.returns == "new" and not (self.appends or self.is_flat)
-        _require(is_plain or not (self.own_angles and self.axis_of_pair),
+        odd = self.appends or self.is_flat or (self.whole and isinstance(self.rotary_offset, tuple))
+        _require(not (self.own_angles and self.axis_of_pair) or (self.returns == "new" and not odd),
                  'axis_of_pair with own angles needs returns="new", and neither slots nor a flat layout')
         self._choose_inverse()
 
