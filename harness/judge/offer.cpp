@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "harness/cases/axes.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -111,20 +112,28 @@ std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dty
   return cases;
 }
 
-// For kernels that normalize or append always: of Q, of Q and K, or of Q, K and V.
+// For kernels that take some of these in every call, of Q, of Q and K, or of Q, K and V: axes, a
+// norm (1), caches (2), and weights to which 1 is added (4).
 void add_fused(const Case& c, std::vector<Case>& cases) {
-  for (const std::uint32_t kinds : {1u, 2u, 3u})
-    for (const bool has_value : {false, true}) {
-      Case fused = c;
-      if (has_value) fused.tensors.resize(3, c.tensors[0]);
-      if (has_value) fused.tensors[2].rotate = false;
-      for (std::size_t i = 0; i < fused.tensors.size(); ++i) {
-        TensorCase& t = fused.tensors[i];
-        t.norm = (kinds & 1) != 0 && t.rotate;
-        t.append = (kinds & 2) != 0 && (i > 0 || fused.tensors.size() == 1);
-      }
-      cases.push_back(fused);
+  const auto add = [&](std::int64_t axes, std::uint32_t kinds, bool has_value) {
+    Case& fused = cases.emplace_back(c);
+    if (has_value) fused.tensors.resize(3, c.tensors[0]);
+    if (has_value) fused.tensors[2].rotate = false;
+    for (std::size_t i = 0; i < fused.tensors.size(); ++i) {
+      TensorCase& t = fused.tensors[i];
+      t.norm = (kinds & 1) != 0 && t.rotate;
+      t.append = (kinds & 2) != 0 && (i > 0 || fused.tensors.size() == 1);
     }
+    fused.weight_plus_one = (kinds & 4) != 0;
+    if (axes == 1) return;
+    fused.axes = axes;
+    fused.axis_positions = AxisPositions::apart;
+    for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
+      fused.axis_of_pair.push_back(static_cast<std::uint8_t>(i % axes));
+  };
+  for (const std::int64_t axes : {1, 3, 2, 4})
+    for (const std::uint32_t kinds : {1u, 2u, 3u, 5u, 7u, 0u})
+      for (const bool has_value : {false, true}) add(axes, kinds, has_value);
 }
 
 // For a kernel that refuses all of those. Each case differs from the simplest in one more thing.
@@ -173,9 +182,8 @@ std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype d
       },
   };
   std::vector<Case> cases;
-  constexpr std::uint32_t fused = extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
   for (const Case& c : basic_cases(subject, pairing, dtype))
-    if ((subject.facts.extensions & fused) != 0 && c.tokens == 2) add_fused(c, cases);
+    if (subject.facts.extensions != 0 && c.tokens == 2) add_fused(c, cases);
   for (Case c : basic_cases(subject, pairing, dtype)) {
     const bool common =
         c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;
@@ -364,6 +372,7 @@ void add_reason(std::vector<std::string>& reasons, const std::string& reason) {
 Case resized(Case c, HeadSize size) {
   c.rotary_dim = size.rotary_dim;
   for (auto& t : c.tensors) t.head_dim = size.head_dim;
+  if (c.axes > 1) c.axis_of_pair = map_of_pairs(c, c.rotary_dim / 2);
   return c;
 }
 

@@ -21,6 +21,7 @@ class SharedMemory {
   std::byte* reserve(std::size_t bytes);
 
   std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
   int descriptor() const { return file_; }
   /// What another process did to the file, in words; empty: nothing.
   std::string damage() const;

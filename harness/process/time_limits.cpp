@@ -73,6 +73,11 @@ double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags) 
          std::min(5 * usual_s + limit_s_per_row * rows_of(call.problem), 5 * most_limit_s);
 }
 
+double scaled_limit_s(double usual_s, double part_s, double times) {
+  constexpr double margin = 4;
+  return std::max(usual_s, std::min(margin * times * part_s, 10 * most_limit_s * slowness()));
+}
+
 double waiting_limit_s(double limit_s) {
   return std::max(10 * slowness(), 2 * limit_s);
 }

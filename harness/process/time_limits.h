@@ -23,6 +23,10 @@ inline double prepare_limit_s() {
 /// 5 times as long, and 4 ms for each row of head_dim, of which Triton's interpreter takes one.
 double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags = 0);
 
+/// CPU time in seconds for a call of `times` as much data as one that took `part_s`: four times
+/// what follows from it, at least `usual_s` and at most ten times the largest usual limit.
+double scaled_limit_s(double usual_s, double part_s, double times);
+
 /// Wall time in seconds for loading one plugin: a shared library, or a file in an interpreter's
 /// language, as the import of a framework is slow.
 inline constexpr double library_load_limit_s = 20, script_load_limit_s = 120;

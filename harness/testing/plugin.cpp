@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <stdexcept>
 
 #include "kernels/api/kernel.h"
@@ -99,6 +100,13 @@ std::int32_t stop_itself(const rope_problem*, const rope_operands*, void*) {
   std::raise(SIGSTOP);
   return ROPE_OK;
 }
+// Takes 40 ms a token. A twin hangs where it has many tokens.
+template <bool hangs>
+std::int32_t work_long(const rope_problem* p, const rope_operands* o, void* state) {
+  const std::clock_t end = std::clock() + p->tokens * CLOCKS_PER_SEC / 25;
+  while (std::clock() < end || (hangs && p->tokens > 32)) continue;
+  return rotate(p, o, state);
+}
 // Two that are right but for one kind of call.
 std::int32_t only_f32(const rope_problem* p, const char** reason) {
   return supports_data(*p, ROPE_ANGLES_TABLE, ROPE_F32, reason);
@@ -186,6 +194,8 @@ const RegisteredKernel others[] = {
     RegisteredKernel{{.name = "test_throws", .supports = always, .apply = leave_by_exception}},
     RegisteredKernel{{.name = "test_exits", .supports = always, .apply = leave_by_exit}},
     RegisteredKernel{{.name = "test_stops", .supports = always, .apply = stop_itself}},
+    RegisteredKernel{{.name = "test_slow", .supports = always, .apply = work_long<false>}},
+    RegisteredKernel{{.name = "test_hangs_late", .supports = always, .apply = work_long<true>}},
     RegisteredKernel{{.name = "test_illegal", .supports = always, .apply = illegal_instruction}},
     RegisteredKernel{
         {.name = "test_never_in_place", .supports = one_form_only<1>, .apply = rotate}},

@@ -259,6 +259,34 @@ CallResult Worker::damaged(const std::string& how) {
   return {CallResult::Kind::failed, how};
 }
 
+// The limit of a call that is late. A kernel whose work is the square of the head is slow, and no
+// hang. A fresh process makes a sixteenth of the call while the late one goes on.
+double Worker::limit_by_part_s(std::uint32_t kernel, const CallDescriptor& call, double usual_s) {
+  constexpr std::int64_t parts = 16;
+  constexpr std::size_t most_bytes = std::size_t{1} << 30;  // rows far apart span more
+  CallDescriptor part = call;
+  std::int64_t &tokens = part.problem.tokens, &batch = part.problem.batch;
+  const std::int64_t all = batch * tokens;
+  if (tokens < parts) batch = std::max<std::int64_t>(1, all / parts);
+  tokens = std::max<std::int64_t>(1, tokens / parts);
+  const bool is_on_host = kernels_.at(kernel).memory == ROPE_HOST;
+  if (runs_parts_ || !is_on_host || memory_.bytes() > most_bytes) return usual_s;
+  try {
+    Worker other(options_, kernels_);
+    other.runs_parts_ = true;
+    const std::size_t bytes = memory_.bytes() - buffers_offset;
+    std::memcpy(other.reserve_buffers(bytes), memory_.data() + buffers_offset, bytes);
+    CallResult result = other.call(kernel, part, step_supports | step_prepare, {});
+    const double begin_s = cpu_time_s(other.running_);
+    if (result.kind == CallResult::Kind::ok) result = other.call(kernel, part, step_apply, {});
+    if (result.kind != CallResult::Kind::ok) return usual_s;
+    const double times = static_cast<double>(all) / static_cast<double>(batch * tokens);
+    return scaled_limit_s(usual_s, cpu_time_s(other.running_) - begin_s, times);
+  } catch (const WorkerError&) {
+    return usual_s;
+  }
+}
+
 CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
                          std::uint32_t steps, const std::vector<NamedRegion>& regions) {
   if (pid_ <= 0)
@@ -273,7 +301,7 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   // the worker ran. A worker that could run while other processes do is not late. No clock is read
   // before the first look of a phase.
   std::uint32_t phase = 0;
-  bool is_first_look = true;
+  bool is_first_look = true, is_measured = false;
   double limit_s = 0, ran_s = 0, asleep_s = 0;
   const auto in_time = [&] {
     if (std::exchange(is_first_look, false) || phase != control().phase) {
@@ -288,6 +316,9 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
       return true;
     }
     if (!is_runnable(running_)) asleep_s += look_every_s;
+    if (cpu_time_s(running_) - ran_s >= limit_s &&
+        phase == static_cast<std::uint32_t>(Phase::apply) && !std::exchange(is_measured, true))
+      limit_s = limit_by_part_s(kernel, calls.front(), limit_s);
     return cpu_time_s(running_) - ran_s < limit_s && asleep_s < waiting_limit_s(limit_s);
   };
   do {
@@ -296,6 +327,13 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   } while (how == Received::late && damage.empty() && in_time());
   // A write to the socket may be the reason why the worker ended.
   if (how != Received::foreign && !damage.empty()) return damaged(damage);
+  if (how == Received::late && control().stopped_by == 0) {
+    const bool slept = asleep_s >= waiting_limit_s(limit_s);
+    CallResult late = end_of(how, regions);
+    late.text += slept ? fmt::format(" ({:.2g} s of sleep)", waiting_limit_s(limit_s))
+                       : fmt::format(" ({:.2g} s of processor time)", limit_s);
+    return late;
+  }
   if (how != Received::message) return end_of(how, regions);
   const std::string text = printable(text_of(reply.text));
   reply.conduct.text[sizeof reply.conduct.text - 1] = 0;

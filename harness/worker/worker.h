@@ -158,6 +158,8 @@ class Worker {
   Received receive(void* data, std::size_t bytes, Deadline deadline, std::size_t* got = nullptr);
   bool is_answer(const void* data, std::size_t length, std::size_t expected);
   bool receive_rest(std::string& text, protocol::TimedRow& message, double limit_s);
+  double limit_by_part_s(std::uint32_t kernel, const protocol::CallDescriptor& call,
+                         double usual_s);
   CallResult end_of(Received how, const std::vector<NamedRegion>& regions);
   CallResult damaged(const std::string& how);
   std::string phase_text() const;
@@ -175,6 +177,7 @@ class Worker {
   std::string foreign_;           // packets that did not answer a request
   int starts_ = 0;
   bool is_changed_ = false;
+  bool runs_parts_ = false;  // of the calls of another worker, which are late there
 };
 
 }  // namespace ropewalk::harness

@@ -26,7 +26,7 @@ TEST_F(WorkerTest, ListsInTreeKernelsAndThoseOfPlugins) {
   }
   EXPECT_TRUE(std::is_sorted(own.begin(), own.end()));
   EXPECT_TRUE(std::find(own.begin(), own.end(), "plain") != own.end());
-  EXPECT_EQ(kernels.size() - own.size(), 20u);
+  EXPECT_EQ(kernels.size() - own.size(), 22u);
 
   const KernelFacts right = facts("test_right");
   EXPECT_EQ(right.plugin, plugin);
@@ -209,6 +209,18 @@ TEST(TimeLimits, AreOfTheDataAndTheMachine) {
   EXPECT_DOUBLE_EQ(apply_limit_s(call), 10 * slowness());
   call.tensor[2].in.mapped_bytes = std::uint64_t{1} << 40U;
   EXPECT_DOUBLE_EQ(apply_limit_s(call), 20 * slowness());
+  for (const auto& [part_s, limit_s] :
+       {std::pair{0.001, 7.0}, {0.5, 32.0}, {100.0, 200 * slowness()}})
+    EXPECT_DOUBLE_EQ(scaled_limit_s(7, part_s, 16), limit_s);
+}
+
+// 40 tokens take 1.6 s of processor time, where 1 s is the usual limit. Two take 0.08 s.
+TEST_F(WorkerTest, ASlowKernelIsNoHang) {
+  const std::string line = "tokens=40 rotary_dim=8 q.head_dim=8";
+  EXPECT_EQ(run("test_slow", line).result.kind, Kind::ok);
+  const CallResult hang = run("test_hangs_late", line).result;
+  EXPECT_EQ(hang.kind, Kind::hang);
+  EXPECT_TRUE(hang.text.ends_with(" s of processor time)")) << hang.text;
 }
 
 // A process that waits for a processor is not a hang.

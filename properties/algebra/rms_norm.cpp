@@ -150,7 +150,7 @@ void shape_after_turn(Case& c, const Offer& offer) {
   c.own_tables = false;
   c.axis_positions = AxisPositions::equal;
   for (TensorCase& t : c.tensors) t.weight = false;
-  c.weight_plus_one = false;
+  c.weight_plus_one = offer.base.weight_plus_one;  // of no account
 }
 
 bool has_norm_too(const Offer& offer) {

@@ -232,6 +232,8 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   choose_types(c, l, sizes, draw);
   for (std::size_t f = 0; f < factor_count; ++f)
     if (const auto set = factor_table()[f].set; set != nullptr) set(c, l.of[f], draw);
+  if (const int norm = l[Factor::norm]; norm != level::weighted && norm != level::other_weights)
+    c.weight_plus_one |= base.weight_plus_one;  // a kernel may add 1 in each call
   if (base.attention_scale != 0 && l[Factor::scale] == level::usual)
     c.attention_scale = base.attention_scale;
   // a case that is changed may get up to three tokens

@@ -188,8 +188,14 @@ void choose_slots(Case& c, int level, const LevelDraw& draw) {
   c.slot_dtype = level > 0 && draw.bits(q_slots) % 2 == 0 ? Dtype::i32 : Dtype::i64;
 }
 
+int axes_of_base(const Case& c) {
+  constexpr int levels[] = {level::no_axes, level::two_axes, level::interleaved, level::four_axes};
+  return levels[c.axes - 1];
+}
 int norm_of_base(const Case& c) {
-  return !has_norm(c) ? level::no_norm : c.tensors[0].weight ? level::weighted : level::unweighted;
+  if (!has_norm(c)) return level::no_norm;
+  if (!c.tensors[0].weight) return level::unweighted;
+  return c.weight_plus_one ? level::plus_one : level::weighted;
 }
 int append_of_base(const Case& c) {
   if (!has_append(c)) return level::no_append;
@@ -252,7 +258,8 @@ const std::array<FactorRow, factor_count> table{{
     {"axes",
      {"none", "two", "three sections", "three in turn", "three scattered", "one without a pair",
       "four"},
-     choose_axes},
+     choose_axes,
+     axes_of_base},
     {"positions of axes",
      {"apart", "equal", "shared", "two equal", "equal at first", "of a picture"},
      choose_planes},

@@ -150,6 +150,9 @@ Probe with_features(Subject& subject, Probe probe) {
   const FactorLevel pair{Factor::tensors, two}, others{Factor::append, level::all_but_first};
   if (!offer.append)
     offer.append = is_offered(questions, offer, {"append", &Offer::append, {pair, others}});
+  if (!offer.norm)  // of a kernel that adds 1 to its weights in each call
+    offer.norm = offer.base.weight_plus_one =
+        is_offered(questions, offer, {"norm", &Offer::norm, {{Factor::norm, level::plus_one}}});
   return questions.died() ? questions.heard : probe;
 }
 

@@ -110,7 +110,9 @@ class Runner {
     charged_ = true;
   }
 
-  bool takes_any_case() const { return offer_.form == Form{} && offer_.any_size; }
+  bool takes_any_case() const {  // fixed ones list the positions of one axis
+    return offer_.form == Form{} && offer_.any_size && offer_.base.axes == 1;
+  }
 
   // Counts that are right for few heads make huge cases of a model's heads. In a run that is held
   // to a model, its prompt of 2,048 tokens should fit: 96 MiB in bf16 with the heads of

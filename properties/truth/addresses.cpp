@@ -66,7 +66,7 @@ std::vector<Case> with_two_tensors(Case c, const Offer& offer) {
 
 // The output of every token or head behind its input.
 void add_alternating(std::vector<Case>& cases, Case c, const Offer& offer) {
-  if (!offer.out_of_place || !offer.any_alignment) return;
+  if (!offer.out_of_place || !offer.any_alignment || has_append(offer.base)) return;
   round_sizes(c, offer.form);
   if (offer.two_tensors) c.tensors.resize(2, c.tensors[0]);
   for (const auto alternate : {alternate_tokens, alternate_heads}) {
@@ -76,9 +76,9 @@ void add_alternating(std::vector<Case>& cases, Case c, const Offer& offer) {
 }
 
 // Inputs and outputs of one to three tensors, packed in one buffer in every order of the first two:
-// adjacent or with gaps, with dims beside the window and without.
+// adjacent or with gaps, with dims beside the window and without. A cache is in no such buffer.
 void add_orders(std::vector<Case>& cases, const Offer& offer, std::uint64_t seed) {
-  if (!offer.out_of_place) return;
+  if (!offer.out_of_place || has_append(offer.base)) return;
   const auto draw = [&](std::int64_t below) {
     return static_cast<std::int64_t>((seed = hash(seed, 0x0de)) %
                                      static_cast<std::uint64_t>(below));

@@ -48,6 +48,8 @@ class State:
         own = np.array(kernel.axis_of_pair or given)
         self.axis_of_pair = self._constant(own) if kernel.axes else None
         self.shifts = (given - own) % axes.axes if axes else ()
+        by_pair = self.shifts if kernel.own_angles and axes else [0]
+        self.moves, self.call_of_pair = np.unique(by_pair, return_inverse=True)
         axes = axes or c.Axes(axes=min(kernel.axes, default=0))  # strides of 0: equal planes
         p.next = None  # the nodes may lie elsewhere in a call
         sizes = axes.axes, p.batch, p.tokens
@@ -140,6 +142,7 @@ def _steps(state, tensors, by_token, always):
     if positions is not None and "position_ids" in kernel.parameters:
         by_token["position_ids"] = library.empty(positions.shape, "i8")
         steps.append(library.copier(by_token["position_ids"], positions))
+    moved = [_moved(library, by_token, move, steps) if move else {} for move in state.moves]
     for t in tensors:
         if t.rotate and t.addresses not in rows:  # tensors may share a table
             rows[t.addresses] = {} if kernel.own_angles else _rows(state, t, positions, steps)
@@ -149,10 +152,21 @@ def _steps(state, tensors, by_token, always):
             values = dict(always)
             for name, array in by_token.items():
                 values[name] = wrap(array if b is None else array[..., b, :])
+            values["moved"] = [{name: wrap(a if b is None else a[..., b, :]) for name, a in each.items()}
+                               for each in moved]
             for name, array in row.items():
                 values[name] = wrap(_table(kernel, array, b), state.table_dtype)
             runs += _run_group(state, group, values, b)
     return steps, runs
+
+
+def _moved(library, by_token, move, steps):
+    """Positions whose planes are moved, by the name of their parameter. Appends what moves them."""
+    out = {name: library.empty(a.shape, a.dtype) for name, a in by_token.items()}
+    for name, own in out.items():
+        for axis in range(len(own)):
+            steps.append(library.copier(own[axis], by_token[name][(axis + move) % len(own)]))
+    return out
 
 
 def _run_group(state, group, values, b):
@@ -299,12 +313,17 @@ def _in_form(library, form, pairing, cos, sin, steps):
 def _run(state, values, outs):
     """Calls the function and copies what it returns into `outs`."""
     kernel, library = state.kernel, state.library
-    if state.transpose and kernel.inverse == "autograd":
-        call = library.gradient(kernel, values, outs)
-    else:
-        call = library.calling(kernel.function, *kernel.arguments(values))
+
+    def calling(given):
+        if state.transpose and kernel.inverse == "autograd":
+            return library.gradient(kernel, given, outs)
+        return library.calling(kernel.function, *kernel.arguments(given))
+
+    call, *others = [calling({**values, **moved}) for moved in values["moved"]]
     if kernel.returns != "new":
         return call
+    if others:
+        return partial(_run_moved, state, (call, *others), outs)
     check, copy = library.check, library.copy
     if len(outs) == 1:
         out = outs[0]
@@ -324,6 +343,19 @@ def _run(state, values, outs):
             copy(out, value)
 
     return run_pair
+
+
+def _run_moved(state, calls, outs):
+    """Takes each pair from the call in which the map of the function finds the axis of the pair."""
+    kernel, library, half = state.kernel, state.library, len(state.call_of_pair)
+    first = (kernel.whole and kernel.rotary_offset) or 0
+    returned = [results_of(kernel, call()) for call in calls]
+    for i, out in enumerate(outs):
+        for values in returned:
+            library.check(values[i], out)
+        for d in range(out.shape[-1]):
+            pair = (d - first) % half if state.pairing == "half_split" else (d - first) // 2 % half
+            library.copy(out[..., d : d + 1], returned[state.call_of_pair[pair]][i][..., d : d + 1])
 
 
 def warm_up(state):

@@ -72,7 +72,8 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
     axes        3, or (2, 3): how many axes of positions it takes. positions, cos and sin begin with
                 them, [axes, batch, tokens, ..]. A case without axes gives it the fewest, all alike
     axis_of_pair   the one map that the function knows: (0,) * 16 + (1,) * 24 + (2,) * 24. Where a case
-                has another, the rows of each pair are dealt to the planes so that this map finds them
+                has another, the rows of each pair are dealt to the planes so that this map finds them;
+                with own angles the function runs once for each way to deal the positions' planes
     inverse     how the backward pass is asked: "argument" by a negated sin (or by inverse=True, if
                 the function names it), "autograd" by the gradient, "none": forward only
     returns     "new": an array, which is copied into place; "out": writes there; "in_place"
@@ -119,6 +120,9 @@ class Kernel:
         self.is_fused = bool(self.normalizes or self.appends)
         self.whole = self.whole or self.is_flat or self.is_fused
         self._choose_returns()
+        odd = self.appends or self.is_flat or (self.whole and isinstance(self.rotary_offset, tuple))
+        _require(not (self.own_angles and self.axis_of_pair) or (self.returns == "new" and not odd),
+                 'axis_of_pair with own angles needs returns="new", and neither slots nor a flat layout')
         self._choose_inverse()
 
     def _check_words(self):
@@ -171,8 +175,7 @@ class Kernel:
         is_map = len(self.axes) == 1 and isinstance(fixed, tuple) and fixed
         _require(is_map and all(isinstance(a, int) and 0 <= a < self.axes[0] for a in fixed),
                  "axis_of_pair needs one number of axes, and a tuple with one of these for each pair")
-        _require(not (self.raw or self.own_angles),
-                 "axis_of_pair is for tables; a function of another kind takes it as a parameter")
+        _require(not self.raw, "axis_of_pair is not for raw=True, which reads it from the problem")
         size, self.rotary_dim = self.rotary_dim, 2 * len(fixed)
         _require(size in (None, self.rotary_dim), f"axis_of_pair: rotary_dim={size!r} is another")
 

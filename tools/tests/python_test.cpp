@@ -58,7 +58,7 @@ TEST_F(InPython, PositionsWithAxesAreJudged) {
                           "--kernel 'right_*' --kernel 'wrong_*' --property axis_alone "
                           "--property shared_inputs --cases 1");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  for (const std::string form : {"own_angles", "told", "sections"}) {
+  for (const std::string form : {"own_angles", "told", "sections", "own_map"}) {
     EXPECT_TRUE(contains(r.out, "PASS  right_" + form + " ")) << form << r.out;
     EXPECT_TRUE(contains(unwrapped(r.out), "FAIL  wrong_" + form + " ")) << form << r.out;
   }
@@ -69,13 +69,14 @@ TEST_F(InPython, PositionsWithAxesAreJudged) {
 TEST_F(InPython, NormAndAppendAreJudged) {
   const Result r = verify(planted + "fused.py", "--plugin " + guide +
                                                     "fused_rope.py --kernel '*fused*' "
+                                                    "--kernel '*plus_one' "
                                                     "--property history --cases 1");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  for (const std::string right : {"right_fused ", "fused_rope "}) {
+  for (const std::string right : {"right_fused ", "right_plus_one ", "fused_rope "}) {
     EXPECT_TRUE(contains(r.out, "PASS  " + right)) << r.out;
     EXPECT_FALSE(contains(r.out, "FAIL  " + right)) << r.out;
   }
-  for (const std::string wrong : {"wrong_root_fused ", "wrong_slot_fused "})
+  for (const std::string wrong : {"wrong_root_fused ", "wrong_slot_fused ", "wrong_plus_one "})
     EXPECT_TRUE(contains(unwrapped(r.out), "FAIL  " + wrong)) << wrong << r.out;
 }
 

@@ -1,6 +1,7 @@
 // Kernels for shape_test. Some take the heads of one model alone, as many kernels for GPUs do. Some
 // take any shape and are wrong in one.
 #include <algorithm>
+#include <complex>
 
 #include "tools/tests/right_rotation.h"
 
@@ -82,7 +83,57 @@ std::int32_t short_prompt_as_llama(const rope_problem* p, const rope_operands* o
   return right(&seen, o, state);
 }
 
+// Kernels that take their extensions in every call, each with a twin that drops one of them.
+template <bool axes, bool append, bool plus_one>
+std::int32_t together(const rope_problem* p, const char** reason) {
+  const rope_norm* const norm = norm_of(*p);
+  const bool takes = norm != nullptr && (norm->weight_plus_one != 0) == plus_one &&
+                     (append_of(*p) != nullptr) == append && (axes_of(*p) != nullptr) == axes &&
+                     (axes || plus_one || p->tensor_count == 3) && p->max_position < 4096;
+  return takes ? supports_float_data(*p, ROPE_ANGLES_INV_FREQ, false, reason)
+               : refuse(reason, "only what it takes together");
+}
+template <bool is_right>
+std::int32_t turn_together(const rope_problem* p, const rope_operands* o, void*) {
+  rope_problem seen = *p;
+  rope_norm norm = *norm_of(*p);  // stands before the others
+  const rope_axes* const axes = is_right ? axes_of(*p) : nullptr;
+  if (!is_right && axes_of(*p) == nullptr && norm.weight_plus_one == 0) norm.tensors = 1;
+  if (!is_right) norm.weight_plus_one = 0;
+  norm.ext.next = p->next;
+  seen.next = &norm.ext;
+  for_each_token(seen, *o, [&](const Token& token) {
+    for_each_head<float>(seen, *o, token, [&](const Head<float>& head) {
+      for (std::int64_t i = 0, half = p->rotary_dim / 2; i < half; ++i) {
+        const auto at = axes ? on_axes(*p, *o, *axes, token).on[axes->axis_of_pair[i]] : token;
+        const double angle = static_cast<double>(at.position) * p->inv_freq[i];
+        const auto [first, second] = pair_index(p->pairing, i, half);
+        const std::complex<double> turned = scale_of(*p) * std::polar(1.0, angle * sign_of(*p)) *
+                                            std::complex<double>(head.in[first], head.in[second]);
+        head.out[first] = static_cast<float>(turned.real());
+        head.out[second] = static_cast<float>(turned.imag());
+      }
+    });
+  });
+  return ROPE_OK;
+}
+template <bool is_right, bool axes, bool append, bool plus_one>
+RegisteredKernel takes_together(const char* name) {
+  KernelInfo k{
+      .name = name, .supports = together<axes, append, plus_one>, .apply = turn_together<is_right>};
+  k.angle_contract = ROPE_CONTRACT_EXACT;
+  k.extensions = std::uint32_t{axes} << ROPE_EXT_AXES | 1u << ROPE_EXT_NORM |
+                 std::uint32_t{append} << ROPE_EXT_APPEND;
+  return RegisteredKernel(k);
+}
+
 const RegisteredKernel kernels[] = {
+    takes_together<true, false, true, false>("together_qkv"),
+    takes_together<false, false, true, false>("together_qkv_wrong"),
+    takes_together<true, false, false, true>("together_plus_one"),
+    takes_together<false, false, false, true>("together_plus_one_wrong"),
+    takes_together<true, true, true, false>("together_all_three"),
+    takes_together<false, true, true, false>("together_all_three_wrong"),
     RegisteredKernel{{.name = "shape_of_llama", .supports = one_shape<llama>, .apply = right}},
     RegisteredKernel{
         {.name = "shape_of_llama_wrong", .supports = one_shape<llama>, .apply = no_last_head}},

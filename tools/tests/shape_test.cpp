@@ -125,6 +125,20 @@ TEST(OneShape, MayBeLargerThanTheLevels) {
   EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way")) << r.out;
 }
 
+// A kernel that takes its extensions together alone is judged, in no buffer of several tensors.
+TEST(Together, IsJudged) {
+  const Result r = ropewalk(
+      "verify --profile smoke --property shared_inputs"
+      " --property norm_head_alone --cases 3 --kernel 'together*'" +
+      plugin);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const std::string kernel : {"together_qkv", "together_plus_one", "together_all_three"}) {
+    EXPECT_TRUE(says(r, "PASS", kernel) && !says(r, "FAIL", kernel)) << r.out;
+    EXPECT_TRUE(contains(r.out, "FAIL  " + kernel + "_wrong (")) << r.out;
+  }
+  EXPECT_FALSE(contains(r.out, "everything:") || contains(r.out, "of the suite")) << r.out;
+}
+
 const std::string llama = " --shape q=32,k=8,d=128,tokens=2,";
 
 Result bench(const std::string& kernel, const std::string& words) {

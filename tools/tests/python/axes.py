@@ -37,3 +37,11 @@ for twin, keep in (("right", 1), ("wrong", 0)):
             return x * mixed(cos) + np.concatenate((-b, a), axis=-1) * mixed(sin)
 
         return turn(q), turn(k)
+
+    # Angles and sections of the function's own.
+    @ropewalk.kernel(name=f"{twin}_own_map", pairing="half_split", axes=3, axis_of_pair=OWN, angles="exact")
+    def own_map(x, positions, inv_freq, keep=keep):
+        at = np.moveaxis(positions[np.array(OWN) * keep], 0, -1)[:, :, None]
+        turn = np.exp(1j * (at.astype(np.longdouble) * inv_freq))
+        y = (x[..., :8] + 1j * x[..., 8:]) * turn
+        return np.concatenate((y.real, y.imag), -1).astype(x.dtype)
