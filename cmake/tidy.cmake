@@ -8,7 +8,7 @@ if(NOT IS_DIRECTORY "${SOURCE_DIR}")
 endif()
 
 set(columns_max 100)
-set(file_lines_max 420)
+set(file_lines_max 600)
 set(readme_lines_max 15)
 set(folder_files_max 30)
 set(function_lines_max 70)
