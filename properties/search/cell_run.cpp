@@ -43,9 +43,7 @@ class CellRun {
  public:
   CellRun(const PlannedCell& cell, Carried& carried)
       : cell_(cell), plan_(cell.plan), carried_(carried), threads_(cell.threads.count()) {
-    properties_ = plan_.more;
-    for (const Property* each : chosen_properties(plan_.properties, plan_.profile))
-      properties_.push_back(each);
+    properties_ = chosen_properties(plan_.properties, plan_.profile);
     tried_.resize(properties_.size());
   }
 
@@ -147,8 +145,7 @@ class CellRun {
   }
 
   void end_early(const Property& property, std::size_t thread, const PropertyRun& run) {
-    const auto found =
-        std::find(properties_.begin() + std::ssize(plan_.more), properties_.end(), &property);
+    const auto found = std::ranges::find(properties_, &property);
     const auto at = static_cast<std::size_t>(found - properties_.begin());
     Tried& mine = tried_[at];
     mine.told = carried_.told;
@@ -159,10 +156,9 @@ class CellRun {
     end(at, thread);
   }
 
-  bool is_more(std::size_t at) const { return at < plan_.more.size(); }
   // After what earlier rows told, this one says nothing of its own.
   bool is_needless(std::size_t at) const {
-    return (!carried_.hung_in.empty() && !is_more(at)) || (ended_by_ && applies(*properties_[at]));
+    return !carried_.hung_in.empty() || (ended_by_ && applies(*properties_[at]));
   }
 
   void try_properties(std::size_t thread) {
@@ -252,12 +248,12 @@ class CellRun {
     side_effects_.add(tried.side_effects);
     if (row.verdict == Verdict::pass && judges_each_case(property)) say_coverage(row);
     note_exception(row, tried.of_array);
-    if (!is_more(at) && row.verdict == Verdict::hang) carried_.hung_in = row.property;
+    if (row.verdict == Verdict::hang) carried_.hung_in = row.property;
     if (row.property == conduct_property && row.verdict == Verdict::pass)
       conduct_ = row;  // it waits for the calls of the others
     else
       write(row);
-    is_over_ = !is_more(at) && plan_.until_failure && is_failure(row.verdict);
+    is_over_ = plan_.until_failure && is_failure(row.verdict);
   }
   void write(const VerdictRow& row) {
     is_over_ = true;  // if that throws

@@ -112,8 +112,7 @@ class KernelRun {
   // Asks ahead, for the progress. What is no refusal, such as a crash, ends the asking, and
   // judge_cells() tells of it in its place.
   void count_claims() {
-    const std::size_t of_a_cell =
-        plan_.more.size() + chosen_properties(plan_.properties, plan_.profile).size();
+    const std::size_t of_a_cell = chosen_properties(plan_.properties, plan_.profile).size();
     for (const Pairing pairing : plan_.pairings)
       for (const Dtype dtype : plan_.dtypes) {
         const Probe& probe = probed(pairing, dtype);

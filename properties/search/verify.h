@@ -24,7 +24,6 @@ struct VerifyPlan {
   harness::AskedShapes shapes;
   /// The options that chose `shapes.only`, for a line that repeats a property.
   std::vector<std::string> shape_options;
-  std::vector<const Property*> more;  ///< judged too, regardless of `properties`
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   bool shrink = true;

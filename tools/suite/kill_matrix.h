@@ -11,8 +11,8 @@ namespace ropewalk::tools {
 
 class KillMatrix {
  public:
-  /// `properties` are the columns, in order. Rows of other names are those of weaker suites, or of
-  /// agreement for a kernel that dies earlier.
+  /// `properties` are the columns, in order. A row of another name is that of
+  /// a kernel that dies earlier.
   explicit KillMatrix(std::vector<std::string> properties);
 
   void add(const report::VerdictRow& row);
@@ -30,18 +30,15 @@ class KillMatrix {
 
  private:
   using Row = std::map<std::string, report::Verdict>;  ///< property -> its worst verdict
-  struct Score {
-    std::string suite;
-    std::size_t kills;
-  };
-  std::ptrdiff_t kills(const Row& row) const;  ///< of how many properties
+  std::ptrdiff_t kills(const Row& row) const;          ///< of how many properties
   bool killed(const Row& row) const { return kills(row) > 0; }
   bool holds(const Row& row) const;
   static bool is_mutant(const std::string& kernel) { return kernel.starts_with("mutant_"); }
   std::size_t count(bool mutants, bool (KillMatrix::*what)(const Row&) const) const;
   /// The mutants that a property kills. With `alone`, only those that no other property kills.
   std::vector<std::string> kills_of(const std::string& property, bool alone) const;
-  std::vector<Score> scores() const;
+  /// By at least one of the three properties that RoFormer's text names.
+  bool killed_by_three(const Row& row) const;
   /// Rows of a table: of the composed mutants, how many need two, three, ... conditions to meet.
   std::string strengths() const;
   /// The composed mutants that were not judged, with the conditions that each needs.

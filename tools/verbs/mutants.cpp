@@ -8,7 +8,6 @@
 #include "base/text_file.h"
 #include "properties/mutants/composed/composed.h"
 #include "properties/search/judges.h"
-#include "properties/search/weaker_suites.h"
 #include "tools/command/session.h"
 #include "tools/suite/kill_matrix.h"
 #include "tools/verbs/verbs.h"
@@ -90,7 +89,6 @@ int run(const MutantsOptions& options) {
   plan.until_failure = options.first_kill;
   plan.array_cases = options.array_cases;
   const bool by_all = options.properties.empty() && options.strength == 0 && !options.first_kill;
-  if (by_all && options.kernels.empty()) plan.more = weaker_suites();
   Progress progress(options.quiet);
   KillMatrix matrix(columns(options));
   verify_with_judges(
