@@ -7,7 +7,6 @@
 #include "properties/mutants/composed/composed.h"
 
 namespace ropewalk::tools {
-using namespace properties;
 using namespace report;
 namespace {
 
