@@ -19,8 +19,12 @@ class Captures : public WithNumpy {
   }
 };
 
-TEST_F(Captures, WritesEveryFileOrWarnsOnce) { holds("captures"); }
+TEST_F(Captures, WritesEveryFileOrWarnsOnce) {
+  holds("captures");
+}
 
-TEST_F(Captures, AFileOfTensorsIsReadWithinItsBoundsAndRunsNothing) { holds("foreign_dumps"); }
+TEST_F(Captures, AFileOfTensorsIsReadWithinItsBoundsAndRunsNothing) {
+  holds("foreign_dumps");
+}
 
 }  // namespace
