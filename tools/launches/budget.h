@@ -48,8 +48,8 @@ class Budget {
   /// Whether the budget is the user's, who wants no more spent.
   bool is_given() const { return counts() && !is_usual_; }
   void refuse(const std::string& takes);
-  /// Refuses the budget of the user if nothing of it, or a quarter more than it, is left for what
-  /// is done now. Returns whether it is refused.
+  /// Refuses the budget of the user once it is spent, and `more` of it beyond: 0.25 is a quarter.
+  /// `takes` says what took the time. Returns whether the budget is refused.
   bool is_over(const std::string& takes, double more = 0);
   /// Adds to the time of the launch. `timed_s` of it was to be for rounds.
   void spend(double s, double timed_s) {

@@ -4,6 +4,7 @@
 #include "base/printable.h"
 #include "benchmarks/configs/model_config.h"
 #include "tools/command/session.h"
+#include "tools/command/workload_choice.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -41,7 +42,8 @@ std::optional<int> diff_in_python(const DiffOptions& options) {
                                        fmt::format("{}", options.max_ulp),
                                        options.json ? "json" : ""};
   if (!options.svg.empty()) throw UsageError("--svg draws how two kernels part, and no files");
-  const int code = print_python("diff", words, "diff", config);
+  (void)read_configs(options);  // by the words for what a config leaves out, too
+  const int code = print_python("diff", words, "diff");
   return code < 0 ? std::nullopt : std::optional(code);
 }
 

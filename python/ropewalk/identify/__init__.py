@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dump as dumps
 from ..channel import say
-from ..decorator import KernelError, _require
+from ..decorator import KernelError
 from ..providers import answer
 from .fits import base_of, effective, estimate, matches, position_accounts, precision, rule_of
 from .pairs import UNIT, find_pairs, find_turns, pair_alike, parts_of, positions_of
@@ -79,8 +79,9 @@ def explain(report, dump, part, helpers, model, like):
         report.say("left out", f"{int(part.out.sum())} tokens whose input is not finite, or zero")
     offset = model.get("k_offset" if part.name == "k" else "q_offset", 0) if model else 0
     wanted = np.arange(offset, offset + model["rotary_dim"]) if model else None
-    _require(wanted is None or wanted[-1] < part.x.shape[3], f"{part.name} has heads of {part.x.shape[3]}, and "
-             f"the config turns {model and model['rotary_dim']} from {offset}")
+    if model and wanted[-1] >= part.x.shape[3]:
+        raise KernelError(f"{part.name} has heads of {part.x.shape[3]}, and the config turns "
+                          f"{len(wanted)} from {offset}")
     if heads < 3 or part.x.shape[2] < 3 and like is not None:
         pair_alike(part, like)
     else:
