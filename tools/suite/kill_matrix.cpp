@@ -146,24 +146,15 @@ std::string KillMatrix::as_markdown(const std::string& command) const {
       "# The kill matrix\n\nWhich property sees which planted error (properties/mutants). Written "
       "by\n\n```sh\n{}\n```\nThe figures are of seed 20210420.\n\n"
       "## Suites\n\n| suite | of {} mutants |\n|---|---|\n| all {} properties | {} |\n"
-      "| norm, relative_position and decay alone | {} |\n",
+      "| norm, relative_position and decay alone | {} |\n\n"
+      "[Decision 42](decisions/0042-covering-arrays.md) has what weaker suites saw.\n\n",
       command, mutants, properties_.size(), count(true, &KillMatrix::killed),
       count(true, &KillMatrix::killed_by_three));
-  out +=
-      "\nIn November 2026, of 390 mutants and through the same worker, where a crash, a refusal "
-      "and a "
-      "NaN\ncount as kills, weaker suites saw these. Their two means are taken on cases of this "
-      "suite's\ngenerator, which flatters them.\n\n| suite | of 390 mutants |\n|---|---|\n"
-      "| whole outputs of agreement's fixed and random cases, without the covering array | 229 |\n"
-      "| one shape, positions 0 to 40, within 1e-2 of the exact outputs | 60 |\n"
-      "| cosine similarity of whole outputs with the exact ones at least 0.999 | 177 |\n"
-      "| normalised mean square error of whole outputs at most 1e-7 | 197 |\n\n";
   if (const std::string composed = strengths(); !composed.empty())
     out +=
         "## Conditions that must meet\n\nErrors that show only where so many conditions meet "
         "(properties/mutants/composed), such as a\nwindow and more than 64 tokens. Those of more "
-        "than two are killed in the profiles standard\nand full. Of the 96 of two, the fixed and "
-        "random cases without the covering array killed 54.\n\n"
+        "than two are killed in the profiles standard\nand full.\n\n"
         "| conditions | mutants | killed |\n|---|---|---|\n" +
         composed + not_judged();
   out += "## Properties\n\n| | property | kills | that no other kills |\n|---|---|---|---|\n";
