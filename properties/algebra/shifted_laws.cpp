@@ -58,7 +58,7 @@
 // other scales; attention_scale kills that one too. So it runs from the profile standard on.
 //
 // linear_attention kills by itself: position_in_bf16, position_clamped_exact, keys_turned_back
-// linear_attention kills by itself: counts_on
+// linear_attention kills by itself: counts_on_exact
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -19,12 +19,13 @@
 // order: a permutation of batch rows, of heads, or of tokens with their positions permutes the
 // result and changes nothing else. Here each axis is reversed. It finds a row that is taken for
 // another, a head index in the arithmetic, and a neighbour that changes a result.
-// order kills by itself: row_zero_for_all, counts_on, promises_bits
+// order kills by itself: counts_on_exact, promises_bits
 //
 // chunks: a prompt in two parts gives the same as the whole. Inference runs such parts: a prefill
 // in pieces, then a decode step. It finds a kernel that counts positions itself, treats a single
 // token as the first, or continues from the token before.
-// chunks kills by itself: decode_at_zero, counts_on, promises_bits, stretched_for_longest
+// chunks kills by itself: decode_at_zero, row_zero_for_all, counts_on_exact
+// chunks kills by itself: promises_bits, stretched_for_longest
 //
 // tensors_apart: Q and K in one call, with their own heads and strides, give what each gives alone.
 // It finds shapes and strides of one tensor that are used for another.

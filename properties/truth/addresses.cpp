@@ -7,7 +7,7 @@
 //
 // Bound: that of agreement for every pair. No other element may change.
 //
-// shared_inputs kills by itself: zero_stride, one_sin, fused_in_place, overlap_is_in_place
+// shared_inputs kills by itself: zero_stride, fused_in_place, overlap_is_in_place
 // shared_inputs kills by itself: behind_other_is_in_place
 //
 // Far strides: rows may lie more than 2^31 elements apart, because offsets are 64-bit numbers. The

@@ -8,7 +8,7 @@
 //
 // Kills by itself: one_table_for_all, room_for_128_pairs, range_, half_truncated, half_products
 // Kills by itself: half_table, half_position, half_overflows, half_flushes
-// Kills by itself: even_batch, one_head_only, backward_only, rows_alike_by_three, leaves_numbers
+// Kills by itself: one_head_only, backward_only, rows_alike_by_three, leaves_numbers
 // Kills by itself: fourth_of_shared_heads
 #include "properties/truth/agreement.h"
 
