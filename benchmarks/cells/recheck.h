@@ -36,9 +36,10 @@ struct Expected {
 };
 
 /// Compares what was left with the expected rotation of what was given, by the judge of
-/// verification (harness/judge/judge.h). Of a large workload at most 65 tokens are judged, with all
-/// their heads, pairs and elements: the one that changed, the first, the last, those of the largest
-/// positions, and tokens chosen by `seed`. Returns what is wrong, in one line, or an empty text.
+/// verification (harness/judge/judge.h). Of a workload of more than 1,024 heads (of all tokens) at
+/// most 65 tokens are judged, the one that changed, the first, the last, those of the largest
+/// positions, and others chosen by `seed`; and of these some 1,024 heads, with all their pairs and
+/// elements. Returns what is wrong, in one line, or an empty text.
 std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadMemory& rows,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed);
 

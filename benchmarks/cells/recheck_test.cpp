@@ -267,6 +267,21 @@ TEST(Recheck, TheEndsOfALargeOneAreAlwaysJudged) {
   EXPECT_NE(judged(w, no_tail).find("position 99999"), std::string::npos);
 }
 
+TEST(Recheck, OneHeadInNinetySixIsMissedByNoSampleOfAThousand) {
+  Workload w = placed(false);
+  set_heads(w, {64, 8, 0}, {32, 8, 0});
+  w.batch = 1;
+  w.tokens = 200;  // 19,200 heads
+  lay_out(w);
+  EXPECT_EQ(judged(w, apply_toy), "");
+  const auto leaves_out = [](const rope_problem* p, const rope_operands* o, void*) {
+    const std::int32_t status = rotate_toy(p, o, p->tokens);
+    for (int t = 0; t < p->tokens; ++t) static_cast<float*>(o->tensor[0].out)[(t * 64 + 5) * 8] = 3;
+    return status;
+  };
+  EXPECT_NE(judged(w, leaves_out).find("head 5"), std::string::npos);
+}
+
 TEST(Recheck, OneCallHasTheBoundOfOneAndManyHaveMore) {
   const auto off_by_4_u = [](const rope_problem* p, const rope_operands* o, void*) {
     rotate_toy(p, o, p->tokens);

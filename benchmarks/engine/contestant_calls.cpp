@@ -16,8 +16,9 @@ namespace {
 
 // A kernel may be slow at first. Each makes this many calls before it counts, but takes no longer
 // than so many epochs; if it then seems far slower than the fastest, it gets more time for them.
-constexpr std::int64_t warm_calls = 100, most_warm_calls = 10'000'000;
-constexpr double warm_epochs = 100, warm_epochs_if_slow = 2000, seems_slow = 3;
+constexpr std::int64_t warm_calls = 100, fewest_warm_calls = 3, most_warm_calls = 10'000'000;
+constexpr double warm_epochs = 100, warm_epochs_if_steady = 10, warm_epochs_if_slow = 2000,
+                 seems_slow = 3;
 // A start that takes less is not told: it is that of caches and clock rates.
 constexpr double slow_start = 5;
 constexpr std::int64_t told_calls = 8;
@@ -74,17 +75,26 @@ bool ContestantCalls::get_ready(Contestant& e, bool refill) {
 }
 
 Contestant* ContestantCalls::settle_all(std::vector<Contestant>& contestants, double epoch_s,
-                                        bool is_first, double patience_s, bool each_refills) {
-  for (Contestant& e : contestants)
+                                        bool is_first, double patience_s, bool each_refills,
+                                        std::set<std::string>& steady) {
+  const auto is_steady = [&](const Contestant& e) {  // a ceiling belongs to no kernel
+    return e.owner.empty() || steady.contains(e.owner);
+  };
+  for (Contestant& e : contestants) {
+    const double epochs = is_steady(e) ? warm_epochs_if_steady : warm_epochs;
     if (!get_ready(e, each_refills || &e == contestants.data()) ||
-        !(is_first ? settle(e, epoch_s, warm_epochs) : warm_up(e, epoch_s)))
+        !(is_first ? settle(e, epoch_s, epochs) : warm_up(e, epoch_s)))
       return &e;
+  }
   if (!is_first) return nullptr;
   double least_s = contestants.front().call_s;
   for (const Contestant& e : contestants) least_s = std::min(least_s, e.call_s);
   const double epochs = std::clamp(patience_s / 20 / epoch_s, warm_epochs, warm_epochs_if_slow);
   for (Contestant& e : contestants)
-    if (e.call_s > seems_slow * least_s && !settle(e, epoch_s, epochs)) return &e;
+    if (!is_steady(e) && e.call_s > seems_slow * least_s && !settle(e, epoch_s, epochs)) return &e;
+  for (const Contestant& e : contestants) steady.insert(e.owner);
+  for (const Contestant& e : contestants)
+    if (e.began_slowly) steady.erase(e.owner);
   return nullptr;
 }
 
@@ -99,14 +109,16 @@ bool ContestantCalls::warm_up(Contestant& e, double epoch_s) {
   return true;
 }
 
-/// Makes calls until there are warm_calls, and an epoch's time has passed, but none after so many
-/// epochs. Takes the time of a call from the last half of all, the least, since other processes
-/// disturb it.
+/// Makes calls until there are warm_calls, and an epoch's time has passed, but none of more than
+/// fewest_warm_calls after so many epochs. Takes the time of a call from the last half of all, the
+/// least, since other processes disturb it.
 bool ContestantCalls::settle(Contestant& e, double epoch_s, double epochs) {
   announce(e);
   if (const auto own = e.cell().own_calls()) return settle_by_own_clock(e, epoch_s, *own);
   double took = 0;
-  for (std::int64_t calls = 0; took < epochs * epoch_s && (calls < warm_calls || took < epoch_s);) {
+  for (std::int64_t calls = 0;
+       calls < fewest_warm_calls ||
+       (took < epochs * epoch_s && (calls < warm_calls || took < epoch_s));) {
     const std::int64_t more = std::clamp(calls / 8, std::int64_t{1}, most_warm_calls);
     const auto time = together(e, [&](Cell& cell, int) { cell.run({more}); });
     if (!time) return false;
@@ -125,6 +137,7 @@ bool ContestantCalls::settle(Contestant& e, double epoch_s, double epochs) {
     slow += each.calls;
     slow_s += each.call_s * static_cast<double>(each.calls);
   }
+  e.began_slowly = slow_s >= epoch_s;
   if (slow > 0) note_start(e, slow, slow_s / static_cast<double>(slow) / e.call_s);
   return true;
 }

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "benchmarks/engine/epochs.h"
@@ -18,11 +20,12 @@ class ContestantCalls {
       : plan_(plan), crew_(crew), watch_(watch) {}
 
   /// Prepares all, and has each make calls: at first until it has settled, which gives its call_s;
-  /// later for an epoch. One that seems slow gets a twentieth of `patience_s` more to settle,
-  /// within limits. Unless each refills the buffers, the first alone does. Returns NULL if all went
-  /// well, else the contestant that has a refusal now.
+  /// later for an epoch. A kernel that is in `steady` settles in fewer calls. Another that seems
+  /// slow gets a twentieth of `patience_s` more to settle, within limits. Unless each refills the
+  /// buffers, the first alone does. Returns NULL if all went well, else the contestant that has a
+  /// refusal now.
   Contestant* settle_all(std::vector<Contestant>& contestants, double epoch_s, bool is_first,
-                         double patience_s, bool each_refills);
+                         double patience_s, bool each_refills, std::set<std::string>& steady);
 
  protected:
   void announce(const Contestant& e) const {

@@ -57,8 +57,8 @@ class GroupRounds : ContestantCalls {
   Contestant* run(Oracle& oracle) {
     const double time_s =
         of_.group_until ? left_of_group_s() / 4 : std::numeric_limits<double>::infinity();
-    if (Contestant* refused =
-            settle_all(contestants_, epoch_s_, is_first_, time_s, refreshes_one_in_ == 1))
+    if (Contestant* refused = settle_all(contestants_, epoch_s_, is_first_, time_s,
+                                         refreshes_one_in_ == 1, of_.steady))
       return refused;
     memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Contestant {
     double call_s;
   };
   std::vector<WarmUp> warm_ups;  ///< the calls before the rounds, in their order
+  bool began_slowly = false;     ///< its slow first calls took an epoch's time or more
   double wall_s = 0, cpu_s = 0;
   /// What all calls together did (process_watch.h), and their number.
   std::int64_t heap_calls = 0, mapped_bytes = 0, switches = 0, called = 0;
@@ -54,6 +56,8 @@ struct RoundsOf {
   using Until = std::optional<std::chrono::steady_clock::time_point>;
   GroupMemory& memory;
   std::string name;  ///< seeds the order of the rounds
+  /// The kernels whose calls were as fast at first as later, in the groups before.
+  std::set<std::string>& steady;
   /// When the group ought to be done, if its time counts and not its rounds.
   Until until = {}, group_until = {};  ///< of this placement, and of all
   /// How often the group's buffers were placed before. The first time, contestants settle and

@@ -58,13 +58,15 @@ class Group {
     std::optional<Refusal> refusal;  ///< why it is not timed
   };
 
+  /// `steady`: as in RoundsOf.
   Group(const PairedPlan& plan, GroupMemory& memory, int threads, Oracle& oracle,
-        std::vector<GroupKernel> kernels)
+        std::set<std::string>& steady, std::vector<GroupKernel> kernels)
       : plan_(plan),
         workload_(memory.workload()),
         memory_(memory),
         threads_(threads),
         oracle_(oracle),
+        steady_(steady),
         kernels_(std::move(kernels)) {
     for (GroupKernel& m : kernels_) {
       if (m.refusal) continue;
@@ -89,7 +91,7 @@ class Group {
     Crew crew(threads_ == 1 ? std::vector<int>{} : processors_for(threads_, allowed_cpus()));
     ProcessWatch watch(plan_.device != nullptr);  // made while the crew's threads exist
     std::vector<Contestant> contestants;
-    RoundsOf of{memory_, name()};
+    RoundsOf of{memory_, name(), steady_};
     of.group_until = until;
     for (std::int64_t left = until && memory_.can_move() ? most_placements : 1; left > 0;) {
       const auto began = Clock::now();
@@ -245,6 +247,7 @@ class Group {
   GroupMemory& memory_;
   int threads_;
   Oracle& oracle_;
+  std::set<std::string>& steady_;
   std::vector<GroupKernel> kernels_;
   // Of the placements before, by the name of the row.
   std::map<std::string, TimingRow> rows_;
@@ -313,6 +316,7 @@ int run_groups(const PairedPlan& plan) {
   if (plan.device != nullptr) module.emplace(*plan.device);
   Shares shares(plan.launch_s, std::ssize(to_run));
   Oracle oracle;
+  std::set<std::string> steady;
   std::unique_ptr<GroupMemory> memory;
   for (const Next& next : to_run) {
     if (memory == nullptr || &memory->workload() != &next.workload) {
@@ -322,7 +326,7 @@ int run_groups(const PairedPlan& plan) {
       else
         memory = std::make_unique<HostGroupMemory>(next.workload, plan.seed, plan.threads);
     }
-    Group(plan, *memory, next.threads, oracle, next.kernels).run(shares.next());
+    Group(plan, *memory, next.threads, oracle, steady, next.kernels).run(shares.next());
   }
   return any ? 0 : 3;
 }
@@ -341,6 +345,7 @@ int run_paired(const PairedPlan& plan) {
 
 int pick_ceilings(const PairedPlan& plan) {
   Shares shares(plan.launch_s, std::ssize(plan.workloads));
+  std::set<std::string> steady;
   for (const Workload& workload : plan.workloads) {
     HostGroupMemory host(workload, plan.seed, 1);
     const auto loops = is_in_place(workload) ? update_loops() : copy_loops();
@@ -351,7 +356,7 @@ int pick_ceilings(const PairedPlan& plan) {
     Oracle oracle;
     Crew alone;
     ProcessWatch watch;
-    RoundsOf of{host, workload.name, shares.next()};
+    RoundsOf of{host, workload.name, steady, shares.next()};
     if (time_rounds(plan, of, alone, contestants, oracle, watch) != nullptr) continue;
     std::ranges::sort(contestants, {},
                       [](const Contestant& e) { return e.cell().row.ns_per_token_median; });
