@@ -43,6 +43,8 @@ Dot dot(const Subject& subject, const Run& run, const DotPlace& at) {
   const Outputs& outputs = run.execution.outputs[at.placement];
   DoubleDouble sum, q2, k2;
   double stored = 0;
+  const InputPairs of_query(p, outputs.placement, {at.q.tensor, at.b, at.m, at.q.h}),
+      of_key(p, outputs.placement, {at.k.tensor, at.b, at.n, at.k.h});
   for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
     const PairValue yq = output_pair(p, outputs, at.q.tensor, at.b, at.m, at.q.h, i);
     const PairValue yk = output_pair(p, outputs, at.k.tensor, at.b, at.n, at.k.h, i);
@@ -51,8 +53,7 @@ Dot dot(const Subject& subject, const Run& run, const DotPlace& at) {
       const double dq = stored_error(of_q, yq), dk = stored_error(of_k, yk);
       stored += dq * magnitude(yk) + magnitude(yq) * dk + dq * dk;
     }
-    const PairValue xq = input_pair(p, outputs, at.q.tensor, at.b, at.m, at.q.h, i);
-    const PairValue xk = input_pair(p, outputs, at.k.tensor, at.b, at.n, at.k.h, i);
+    const PairValue xq = of_query[i], xk = of_key[i];
     q2 = q2 + (xq.re * xq.re + xq.im * xq.im);
     k2 = k2 + (xk.re * xk.re + xk.im * xk.im);
   }

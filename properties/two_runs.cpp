@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace ropewalk::properties {
@@ -204,7 +205,8 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
         if (bits) return compare_bits(first, second, at, origin, law, elements[at.tensor], tally);
         if (second.problem.asked.tensor[at.tensor].rotate == 0) return;
         const bounds::Precision precision = precision_of(subject.facts, c, origin.tensor);
-        for (std::size_t placement = 0; placement < 2; ++placement)
+        for (std::size_t placement = 0; placement < 2; ++placement) {
+          std::optional<InputPairs> inputs;
           for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
             if (law.only && !law.only(i)) continue;
             const PairValue before = output_at(first, placement, origin, i);
@@ -215,8 +217,8 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
               tally.count_harmless();
               continue;
             }
-            const double rho =
-                magnitude(input_pair(first.problem, static_cast<int>(placement), origin, i));
+            if (!inputs) inputs.emplace(first.problem, static_cast<int>(placement), origin);
+            const double rho = magnitude((*inputs)[i]);
             const double bound =
                 law.bound
                     ? law.bound(rho, origin.tensor) + law.gain * stored_error(precision, before) +
@@ -238,6 +240,7 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
               f.reason = f.margin <= 1 ? "" : law.broken;
             });
           }
+        }
       });
 }
 

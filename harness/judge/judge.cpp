@@ -322,16 +322,21 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
   return out;
 }
 
-PairValue input_pair(const Problem& p, int placement, const HeadPlace& head, std::int64_t pair) {
-  if (marks(&p.norm, head.tensor)) {
-    const PairIndex e = pair_elements(p.asked, head.tensor, pair);
-    const auto values = normalized(p, placement, head).values;
-    return {values[static_cast<std::size_t>(e.first)], values[static_cast<std::size_t>(e.second)]};
+InputPairs::InputPairs(const Problem& p, int placement, const HeadPlace& at)
+    : problem_(p), placement_(placement), at_(at) {
+  if (marks(&p.norm, at.tensor)) normalized_ = normalized(p, placement, at).values;
+}
+
+PairValue InputPairs::operator[](std::int64_t pair) const {
+  const Problem& p = problem_;
+  if (!normalized_.empty()) {
+    const PairIndex e = pair_elements(p.asked, at_.tensor, pair);
+    return {normalized_[static_cast<std::size_t>(e.first)],
+            normalized_[static_cast<std::size_t>(e.second)]};
   }
-  const TensorPlaces& at = p.tensor[head.tensor];
-  return load_pair(p, given(p, placement, at.in),
-                   at.in_at + in_index(p.asked, head.tensor, head.b, head.t, head.h), head.tensor,
-                   pair);
+  const TensorPlaces& of = p.tensor[at_.tensor];
+  return load_pair(p, given(p, placement_, of.in),
+                   of.in_at + in_index(p.asked, at_.tensor, at_.b, at_.t, at_.h), at_.tensor, pair);
 }
 
 PairValue output_pair(const Problem& p, const Outputs& outputs, std::uint32_t tensor,

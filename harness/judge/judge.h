@@ -37,13 +37,28 @@ std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, int p
                                    std::uint32_t tensor, std::int64_t b,
                                    const std::vector<std::int64_t>& tokens);
 
-/// Each of these two reads a pair exactly: before the call of a placement, and after it. The first
-/// is that of the normalized head, if rope_norm marks the tensor.
-PairValue input_pair(const Problem& problem, int placement, const HeadPlace& at, std::int64_t pair);
+/// The pairs of a head before the call of a placement, read exactly: those of the normalized head,
+/// which is made once, if rope_norm marks the tensor. The problem outlives it.
+class InputPairs {
+ public:
+  InputPairs(const Problem& problem, int placement, const HeadPlace& at);
+  PairValue operator[](std::int64_t pair) const;
+
+ private:
+  const Problem& problem_;
+  int placement_;
+  HeadPlace at_;
+  std::vector<DoubleDouble> normalized_;
+};
+inline PairValue input_pair(const Problem& problem, int placement, const HeadPlace& at,
+                            std::int64_t pair) {
+  return InputPairs(problem, placement, at)[pair];
+}
 inline PairValue input_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
                             std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
   return input_pair(problem, outputs.placement, {tensor, b, t, h}, pair);
 }
+/// Reads a pair exactly after the call of a placement.
 PairValue output_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
                       std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair);
 

@@ -65,8 +65,9 @@ Finding check(Subject& subject, const Case& c) {
         for (const Outputs& outputs : done.execution.outputs) {
           DoubleDouble head_x2, head_y2;
           double head_stored2 = 0;
+          const InputPairs inputs(problem, outputs.placement, {tensor, b, t, h});
           for (std::int64_t i = 0; i < half; ++i) {
-            const DoubleDouble x2 = squared_norm(input_pair(problem, outputs, tensor, b, t, h, i));
+            const DoubleDouble x2 = squared_norm(inputs[i]);
             const PairValue y = output_pair(problem, outputs, tensor, b, t, h, i);
             const DoubleDouble y2 = squared_norm(y);
             const double stored = stored_error(precision, y);

@@ -291,13 +291,14 @@ Vectors vectors_of(const Subject& subject, const Run& whole, const Run& alone,
     return of.execution.outputs[heads.placement];
   };
   Vectors out;
+  const InputPairs inputs(whole.problem, outputs_of(whole).placement,
+                          {head.tensor, heads.b, t, head.h});
   for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
     out.whole.push_back(
         output_pair(whole.problem, outputs_of(whole), head.tensor, heads.b, t, head.h, i));
     out.alone.push_back(
         output_pair(alone.problem, outputs_of(alone), head.tensor, heads.b, 0, head.h, i));
-    const double rho =
-        magnitude(input_pair(whole.problem, outputs_of(whole), head.tensor, heads.b, t, head.h, i));
+    const double rho = magnitude(inputs[i]);
     out.differ.push_back(2 * error_of_one_call(subject, c, head.tensor, rho) +
                          stored_error(precision, out.whole.back()) +
                          stored_error(precision, out.alone.back()));
