@@ -281,7 +281,7 @@ std::string tamed(const Look& look, const Case& c, const Scene& scene) {
   const bool table = c.contract == ROPE_CONTRACT_TABLE, more = !scene.copies.empty();
   if ((!table && !more) || !fails_again(look, c)) return "";
   return fmt::format("reads {}{}{}", table ? "unused rows of tables" : "",
-                     table && more ? " or " : "", more ? "elements outside the window" : "");
+                     table && more ? " or " : "", more ? "elements that are not rotated" : "");
 }
 
 // The case with numbers in its outputs shows whether they are left as they were, or read. A case
@@ -360,13 +360,44 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
                       right_place(look, c, scene, !shown)})};
 }
 
+// True if the case holds once the wrong elements are put right. Otherwise a cause of theirs does
+// not explain the failure. `late`: the first wrong call, if it came after a right one. The process
+// is fresh, as that of the failure was.
+bool holds_put_right_too(Subject& subject, const Property& property, const Case& c,
+                         std::optional<Problem>& late) {
+  subject.worker.restart();
+  bool any_right = false, any_wrong = false;
+  Subject right = put_right(subject, [&](const Scene& scene) {
+    const bool wrong = Wrong(scene).any;
+    if (wrong && any_right && !any_wrong) {
+      late = scene.problem;
+      late->asked.inv_freq = late->inv_freq.data();
+    }
+    (wrong ? any_wrong : any_right) = true;
+  });
+  return check_case(property, right, c).holds();
+}
+
+// True if the check fails in more new processes, where its first wrong call, made alone, is right.
+bool keeps_of_earlier(Subject& subject, const Property& property, const Case& c,
+                      const Problem& late) {
+  for (int process = 0; process < 2; ++process) {
+    subject.worker.restart();
+    const Run alone = run(subject, late);
+    if (alone.failed() || Wrong(scene_of(subject, late, alone.execution)).any) return false;
+    subject.worker.restart();
+    if (!fails(check_case(property, subject, c))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
   const std::optional<Scene> small = look(c, Calls::as_judged);
   if (!small) return {};
   if (!Wrong(*small).any)
-    return {"", small->holds ? "each call of this case, made alone, is right" : ""};
+    return {"", small->holds ? "the call of this case, made alone, is right" : ""};
   Diagnosis out = explained(look, c, larger, *small);
   out.first = first_wrong(*small);
   return out;
@@ -402,6 +433,23 @@ std::string cause_of_crash(Subject& subject, const Property& property, const Cas
     }
   }
   return {};
+}
+
+std::string explain(Subject& subject, const Property& property, const Case& c, const Case& larger,
+                    Finding& finding) {
+  if (finding.kind == Finding::Kind::crash) return cause_of_crash(subject, property, c, finding);
+  if (finding.kind != Finding::Kind::measured) return {};
+  std::optional<Problem> late;
+  const bool of_elements = holds_put_right_too(subject, property, c, late);
+  if (late && keeps_of_earlier(subject, property, c, *late)) return std::string(keeps_something);
+  const Diagnosis found = diagnose(look_at(subject), c, larger);
+  if (!found.first.empty()) finding.where += (finding.where.empty() ? "" : "; ") + found.first;
+  const bool is_cause = of_elements && !found.cause.empty();
+  std::vector<std::string> parts{found.where, finding.diagnosis};
+  if (of_elements && !is_cause) parts.emplace_back(holds_put_right);
+  std::erase(parts, "");
+  finding.diagnosis = fmt::format("{}", fmt::join(parts, "; "));
+  return is_cause ? found.cause : "";
 }
 
 std::string to_text(const Diagnosis& d) {

@@ -75,11 +75,13 @@ void add_copies(Scene& scene, const Outputs& outputs) {
     const Element element(p, outputs, at, e);
     const std::byte* in = input_of(p, outputs.placement, at, e);
     const Dtype dtype = tensor_dtype(p.source, at.tensor);
-    const bool wrong =
-        std::memcmp(in, element.now, static_cast<std::size_t>(data_type(dtype).bytes)) != 0;
+    std::uint64_t got = 0, expected = 0;  // bits
+    std::memcpy(&got, element.now, static_cast<std::size_t>(data_type(dtype).bytes));
+    std::memcpy(&expected, in, static_cast<std::size_t>(data_type(dtype).bytes));
+    const bool wrong = got != expected;
     scene.copies.push_back({at, e, position_of(p, outputs.placement, at.b, at.t, 0),
                             outputs.placement, load(element.now, dtype, 0), load(in, dtype, 0),
-                            wrong, wrong && element.unwritten});
+                            wrong, wrong && element.unwritten, got, expected});
   });
 }
 
@@ -212,11 +214,15 @@ std::string first_wrong(const Scene& scene) {
   const auto& positions = w.placement == 1 ? p.other_positions : p.positions;
   const std::vector<std::int64_t> shown(
       positions.begin(), std::next(positions.begin(), std::min(few, std::ssize(positions))));
+  std::string got = fmt::format("{:.9g}", w.got), expected = fmt::format("{:.9g}", w.expected);
+  if (got == expected && w.got_bits != w.expected_bits) {  // two kinds of NaN
+    got += fmt::format(" ({:#x})", w.got_bits);
+    expected += fmt::format(" ({:#x})", w.expected_bits);
+  }
   return fmt::format(
-      "first wrong: {}.{} element {}, got {:.9g}, expected {:.9g}; call {} of 2, "
-      "position{} {}{}",
-      tensor_words[w.at.tensor], marks(&p.append, w.at.tensor) ? "cache" : "out", index(w), w.got,
-      w.expected, w.placement + 1, positions.size() == 1 ? "" : "s", fmt::join(shown, ", "),
+      "first wrong: {}.{} element {}, got {}, expected {}; call {} of 2, position{} {}{}",
+      tensor_words[w.at.tensor], marks(&p.append, w.at.tensor) ? "cache" : "out", index(w), got,
+      expected, w.placement + 1, positions.size() == 1 ? "" : "s", fmt::join(shown, ", "),
       std::ssize(positions) > few ? ", ..." : "");
 }
 
@@ -227,13 +233,14 @@ void say_first_wrong(Subject& subject, const Case& c, Finding& finding) {
     finding.where += (finding.where.empty() ? "" : "; ") + first;
 }
 
-Subject put_right(const Subject& subject) {
+Subject put_right(const Subject& subject, const std::function<void(const Scene&)>& see) {
   Subject out = subject;
-  out.change = [as_it_is = subject](const Problem& problem, Outputs& outputs) mutable {
+  out.change = [as_it_is = subject, see](const Problem& problem, Outputs& outputs) mutable {
     if (has_too_many(problem.source)) return;
     Scene scene{problem, as_it_is.oracle, {}, {}};
     add_pairs(scene, as_it_is, outputs);
     add_copies(scene, outputs);
+    see(scene);
     const auto row_of = [&](const HeadPlace& at) {
       return out_row(problem, outputs.placement, at);
     };

@@ -57,7 +57,7 @@ const struct {
     {"reads what its outputs held before the call", "s_reads_output", "mutant_no_tail_table",
      adjacent},
     {"makes NaN or infinity of finite inputs", "s_makes_nan", "s_zero_times_beside", window},
-    {"elements outside the window, right if they hold numbers", "s_zero_times_beside",
+    {"elements that are not rotated, right if they hold numbers", "s_zero_times_beside",
      "s_makes_nan", window},
     {"reads unused rows of tables", "s_row_before", "s_makes_nan", one_pair},
     {"reads poison, which lies around rows and behind tables", "s_reads_gap", "s_row_before",
@@ -99,9 +99,9 @@ const struct {
     {"only in the first call of a prepared state", "s_first_call", "s_wrong_if_ascending", rising},
     {"only in the first call of a prepared state", "s_first_call", "s_every_other", rising},
     {"only in the second call of a prepared state", "s_second_call", "s_stale_position", rising},
-    {"each call of this case, made alone, is right", "control_scalar_table",
+    {"the call of this case, made alone, is right", "control_scalar_table",
      "mutant_untouched_never_written_table", window},
-    {"only outside the rotated window", "mutant_untouched_never_written_table",
+    {"only in what is not rotated", "mutant_untouched_never_written_table",
      "mutant_no_tail_table", window + "pairing=interleaved"},
 };
 
