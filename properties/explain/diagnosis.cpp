@@ -27,6 +27,7 @@
 #include <utility>
 
 #include "harness/cases/data.h"
+#include "harness/cases/fused.h"
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
 #include "properties/explain/hypotheses.h"
@@ -166,7 +167,8 @@ Case varied(const Case& c, std::int64_t step) {
     return p < 0 ? -moved : moved;
   });
   const bool full = c.data == DataPattern::unit || c.data == DataPattern::wide ||
-                    c.data == DataPattern::tiny || c.data == DataPattern::huge;
+                    c.data == DataPattern::tiny || c.data == DataPattern::huge ||
+                    c.data == DataPattern::subnormal;
   if (!full) out.data = DataPattern::unit;
   out.seed = hash(c.seed, 1);
   if (step == 1) out.positions_null = false;  // a kernel may do without them in another way
@@ -284,6 +286,16 @@ std::string tamed(const Look& look, const Case& c, const Scene& scene) {
                      table && more ? " or " : "", more ? "elements that are not rotated" : "");
 }
 
+// True if the case has slot 0, and holds with all its slots a page further.
+bool leaves_slot_0(const Look& look, const Case& c) {
+  Case moved = listed_slots(c);
+  if (std::ranges::count(moved.slots, 0) == 0) return false;
+  for (std::int64_t& slot : moved.slots) slot += slot < 0 ? 0 : c.page_size;
+  ++moved.pages;
+  const auto further = look(moved, Calls::as_judged);
+  return further && further->holds;
+}
+
 // The case with numbers in its outputs shows whether they are left as they were, or read. A case
 // that needs a call before it has no such form.
 Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
@@ -297,7 +309,8 @@ Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
   if (!again || !fails_again(look, c))
     return {"", joined({"outputs are as they were before the call", where})};
   const Wrong wrong(*again);
-  if (wrong.any && wrong.all_unwritten) return {"leaves outputs unwritten", where};
+  if (wrong.any && wrong.all_unwritten)
+    return {leaves_slot_0(look, c) ? "leaves slot 0 out" : "leaves outputs unwritten", where};
   return {"reads what its outputs held before the call", where};
 }
 
@@ -358,6 +371,16 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
   const bool shown = again && elements_of(*again) == elements;
   return {"", joined({reads, place_of(scene), state, shown ? elements : "",
                       right_place(look, c, scene, !shown)})};
+}
+
+// Rows that are written where no token has its slot show nothing. With slot 0 in use, one of them
+// may lie there.
+std::string cause_of_stray(const Look& look, const Case& c) {
+  Case used = listed_slots(c);
+  const auto first = std::ranges::find_if(used.slots, [](std::int64_t s) { return s >= 0; });
+  if (first == used.slots.end()) return {};
+  if (std::ranges::count(used.slots, 0) == 0) *first = 0;
+  return diagnose(look, used, used).cause;
 }
 
 // True if the case holds once the wrong elements are put right. Otherwise a cause of theirs does
@@ -438,11 +461,13 @@ std::string cause_of_crash(Subject& subject, const Property& property, const Cas
 std::string explain(Subject& subject, const Property& property, const Case& c, const Case& larger,
                     Finding& finding) {
   if (finding.kind == Finding::Kind::crash) return cause_of_crash(subject, property, c, finding);
+  const Look look = look_at(subject);
+  if (finding.kind == Finding::Kind::broken) return cause_of_stray(look, larger);
   if (finding.kind != Finding::Kind::measured) return {};
   std::optional<Problem> late;
   const bool of_elements = holds_put_right_too(subject, property, c, late);
   if (late && keeps_of_earlier(subject, property, c, *late)) return std::string(keeps_something);
-  const Diagnosis found = diagnose(look_at(subject), c, larger);
+  const Diagnosis found = diagnose(look, c, larger);
   if (!found.first.empty()) finding.where += (finding.where.empty() ? "" : "; ") + found.first;
   const bool is_cause = of_elements && !found.cause.empty();
   std::vector<std::string> parts{found.where, finding.diagnosis};

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -132,7 +133,7 @@ void add_places(const Facts& k, List& list) {
 }
 
 void add_axes(const Facts& k, List& list) {
-  const auto axes = static_cast<std::size_t>(k.source().axes);
+  const std::size_t axes = k.axes();
   const auto add = [&](std::string name, auto axis_for) {
     list.push_back({std::move(name), only_if(axes > 1, [&k, axis_for](const Seen& s) -> Output {
                       const std::size_t own = axis_of(k.source().axis_of_pair, s.pair);
@@ -218,6 +219,47 @@ void add_positions(const Facts& k, List& list) {
   }
 }
 
+// The slot of a token holds the row of another one.
+void add_slots(const Facts& k, const Problem& p, List& list) {
+  const auto add = [&](std::string name, auto token_of) {
+    const auto other = [&p, token_of](Seen s) -> std::optional<Seen> {
+      if (!marks(&p.append, s.at.tensor)) return {};
+      const std::int64_t from =
+          token_of(s.placement == 1 ? p.other_slots : p.slots, s.at.b * p.asked.tokens + s.at.t);
+      if (from < 0) return {};
+      s.at.b = from / p.asked.tokens;
+      s.at.t = from % p.asked.tokens;
+      s.position = position_of(p, s.placement, s.at.b, s.at.t, s.pair);
+      return s;
+    };
+    list.push_back({std::move(name),
+                    [&k, &p, other](const Seen& s) -> Output {
+                      const auto of = other(s);
+                      const auto r = of ? k.rotation(*of, of->position) : Output();
+                      if (!r) return of ? Output() : s.truth;
+                      return k.turned(as_complex(input_pair(p, s.placement, of->at, s.pair)), *r);
+                    },
+                    nullptr,
+                    [&k, other](const Seen& s, std::int64_t e) -> std::optional<double> {
+                      return k.element(s, other(s).value_or(s).at, e);
+                    }});
+  };
+  using Slots = std::vector<std::int64_t>;
+  const auto at = [](const Slots& all, std::int64_t i) { return all[static_cast<std::size_t>(i)]; };
+  add("writes a token without a slot to slot 0", [at](const Slots& all, std::int64_t token) {
+    const auto last = std::find(all.rbegin(), all.rend(), -1);
+    const std::int64_t from = all.rend() - last - 1;
+    return at(all, token) == 0 && from > token ? from : -1;
+  });
+  add("writes a token to the slot of the next", [](const Slots& all, std::int64_t token) {
+    return (token + std::ssize(all) - 1) % std::ssize(all);
+  });
+  add("uses the slots of the call before", [at, &p](const Slots& all, std::int64_t token) {
+    const auto before = std::ranges::find(p.slots, at(all, token));
+    return before == p.slots.end() ? -1 : before - p.slots.begin();
+  });
+}
+
 void add_angles(const Facts& k, List& list) {
   const auto add = [&](std::string name, auto rotation, bool applies = true) {
     list.push_back({std::move(name), only_if(applies, [&k, rotation](const Seen& s) -> Output {
@@ -280,6 +322,16 @@ void add_angles(const Facts& k, List& list) {
 }
 
 void add_roundings(const Facts& k, List& list) {
+  const auto flushed = [&k](const Seen& s, const C& z) {
+    const double least = data_type(tensor_dtype(k.source(), s.at.tensor)).format.normal;
+    const auto of = [least](double v) { return std::abs(v) < least ? 0 : v; };
+    return C{of(z.real()), of(z.imag())};
+  };
+  for (const bool inputs : {true, false})
+    list.push_back({"writes zeros for subnormal numbers, which flushes_subnormals=True declares",
+                    [&k, flushed, inputs](const Seen& s) -> Output {
+                      return flushed(s, k.turned(inputs ? flushed(s, s.x) : s.x, s.r));
+                    }});
   // Every correct kernel of bf16 or narrower data rounds this way.
   const bool wider = are_wider_than_bf16(k.source());
   list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {
@@ -319,6 +371,35 @@ std::optional<double> fitted_gain(const std::vector<const Seen*>& wrong) {
     return std::abs(a->truth) / a->bound < std::abs(b->truth) / b->bound;
   });
   return std::abs(worst->y) / std::abs(worst->truth);
+}
+
+// Pairs that turn by another axis than their own, each in all its tokens.
+Hypothesis other_axes(const std::shared_ptr<Facts>& k, const Scene& scene) {
+  const auto turned = [k](const Seen& s, std::size_t axis) -> Output {
+    const auto r = k->rotation(s, k->position_on(s, axis));
+    return r ? Output(k->turned(s.x, *r)) : Output();
+  };
+  std::map<std::int64_t, std::vector<std::size_t>> axes;  // that fit, of each wrong pair
+  for (const Seen& s : scene.pairs) {
+    if (!s.wrong) continue;
+    const auto [of, is_new] = axes.try_emplace(s.pair);
+    for (std::size_t a = 0; is_new && k->axes() > 1 && a < k->axes(); ++a) of->second.push_back(a);
+    std::erase_if(of->second, [&](std::size_t axis) {
+      const Output y = turned(s, axis);
+      return !y || !(std::abs(s.y - *y) <= 2 * s.bound);
+    });
+  }
+  std::vector<std::string> words;
+  for (const auto& [pair, fit] : axes)
+    words.push_back(fmt::format("pair {} by axis {}", pair, fmt::join(fit, " or ")));
+  constexpr std::size_t few = 3;
+  if (words.size() > few) words.resize(few), words.back() += ", ...";
+  const bool fits = std::ranges::none_of(axes, [](const auto& of) { return of.second.empty(); });
+  return {fmt::format("turns pairs by other axes than their own: {}", fmt::join(words, ", ")),
+          only_if(fits, [axes, turned](const Seen& s) -> Output {
+            const auto of = axes.find(s.pair);
+            return of == axes.end() ? Output(s.truth) : turned(s, of->second.front());
+          })};
 }
 
 // Positions that are off by a constant. It is read off the slowest pair, where no whole turn is
@@ -373,6 +454,7 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
   add_places(*k, list);
   add_axes(*k, list);
   add_norm(*k, scene, list);
+  add_slots(*k, scene.problem, list);
   add_positions(*k, list);
   add_angles(*k, list);
   add_roundings(*k, list);
@@ -391,7 +473,8 @@ std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitte
   if (offset && std::abs(*offset) == 1 && scene.problem.source.contract == ROPE_CONTRACT_TABLE)
     offset.reset();  // that is a row of the table beside
   const auto d = fitted_frequency(from, wrong);
-  return {{fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
+  return {other_axes(k, scene),
+          {fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
            only_if(gain.has_value(), [gain](const Seen& s) -> Output { return *gain * s.truth; })},
           {fmt::format("turns by position m {} {}, not m", offset.value_or(0) < 0 ? '-' : '+',
                        std::abs(offset.value_or(0))),

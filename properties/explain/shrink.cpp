@@ -90,8 +90,9 @@ class Search {
       make_sizes_small();
       make_strides_small();
       make_positions_small();
+      take_any(in_every_call(with_listed_slots, best_.smallest));
       take_any(basis_vectors(best_.smallest));
-      while (take_any(with_equal_fields(best_.smallest))) {
+      while (take_any(with_fewer_words(best_.smallest))) {
       }
       changed = !(best_.smallest == before);
     }

@@ -325,14 +325,21 @@ Case nearer_to_zero(const Case& c, std::int64_t by) {
   return out;
 }
 
-std::vector<Case> with_equal_fields(const Case& c) {
+std::vector<Case> with_fewer_words(const Case& c) {
   constexpr std::size_t few = 64;  // each of the new sequences has as many calls
   std::vector<Case> out;
-  if (c.calls.empty() || c.calls.size() > few) return out;
+  if (c.calls.size() > few) return out;
+  const auto is_kept = [&c](const std::string& word) {
+    if (!c.calls.empty()) return !word.starts_with("call.");
+    const std::string name = word.substr(0, word.find('='));
+    const std::string kept[] = {"kernel",  "plugin", "property", "contract",
+                                "pairing", "dtype",  "positions"};
+    return name.ends_with(".values") || std::ranges::count(kept, name) > 0;
+  };
   std::istringstream in(to_text(c));
   const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
   for (std::size_t dropped = 0; dropped < words.size(); ++dropped) {
-    if (!words[dropped].starts_with("call.")) continue;
+    if (is_kept(words[dropped])) continue;
     std::string line;
     for (std::size_t i = 0; i < words.size(); ++i)
       if (i != dropped) line += words[i] + " ";
@@ -341,6 +348,18 @@ std::vector<Case> with_equal_fields(const Case& c) {
     } catch (const BadCase&) {  // another word needs this one
     }
   }
+  return out;
+}
+
+std::vector<Case> with_listed_slots(const Case& c) {
+  constexpr std::int64_t few = 256;
+  if (!has_append(c) || !c.slots.empty() || c.batch * c.tokens > few) return {};
+  std::vector<Case> out(2, listed_slots(c));
+  std::vector<std::int64_t> sorted = out[0].slots;
+  std::erase(sorted, -1);
+  std::ranges::sort(sorted);
+  for (std::int64_t& slot : out[0].slots)
+    if (slot >= 0) slot = std::ranges::lower_bound(sorted, slot) - sorted.begin();
   return out;
 }
 

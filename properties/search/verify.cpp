@@ -9,9 +9,11 @@
 #include "harness/judge/judge.h"
 #include "properties/array/offered_features.h"
 #include "properties/explain/check_case.h"
-#include "properties/explain/scene.h"
+#include "properties/explain/diagnosis.h"
+#include "properties/explain/shrink_steps.h"
 #include "properties/search/cell_run.h"
 #include "properties/search/verdict_rows.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -50,6 +52,16 @@ Finding not_run(const KernelFacts& facts) {
   f.kind = is_required ? Finding::Kind::broken : Finding::Kind::skipped;
   f.reason = (is_required ? "ROPEWALK_REQUIRE_GPU is 1, and " : "") + facts.cannot_run;
   return f;
+}
+
+// The case with enough heads and pairs for a cause to be told from chance, if the kernel takes it.
+Case larger_of(const Look& look, const Case& c) {
+  Case out = with_pairs(c, std::max<std::int64_t>(c.rotary_dim / 2, 8));
+  for (TensorCase& t : out.tensors) t.heads = std::max<std::int64_t>(t.heads, 4);
+  if (look(out, Calls::as_judged)) return out;
+  out = c;
+  drop_values(out);
+  return out;
 }
 
 // Judges one kernel, pairing by pairing and type by type.
@@ -192,10 +204,12 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
   validate(c);
   if (is_extreme(c.data) && property->check != property_named(first_to_ask).check)
     throw BadCase("replay line: data=subnormal, edge and span are for property=agreement");
-  if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property};
+  if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property, {}};
   Finding found = check_case(*property, subject, c);  // a worker that starts again lists anew
-  say_first_wrong(subject, c, found);
-  return {std::move(found), subject.facts, property};
+  std::string cause;
+  if (fails(found) && c.calls.empty())
+    cause = explain(subject, *property, c, larger_of(look_at(subject), c), found);
+  return {std::move(found), subject.facts, property, std::move(cause)};
 }
 
 }  // namespace ropewalk::properties

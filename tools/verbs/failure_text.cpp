@@ -69,7 +69,7 @@ std::vector<std::string> cause_keys(const VerdictRow& row) {
                     : row.property + row.reason + row.where + without_cell(row.shrunk_case))};
   std::vector<std::string> keys;
   constexpr std::string_view between = ", or ";
-  std::string names = row.cause.substr(0, row.cause.find(" ("));
+  std::string names = row.cause.substr(0, std::min(row.cause.find(" ("), row.cause.find(": ")));
   for (const std::string_view word : pairing_words)  // what is wrong in both pairings is one error
     for (auto at = names.find(word); at != names.npos; at = names.find(word))
       names.erase(at, word.size());
