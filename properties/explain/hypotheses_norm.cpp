@@ -67,12 +67,12 @@ void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list)
   add("leaves the weights of the norm out", right, none);
   add("leaves out the 1 of 1 + weight", right,
       [&p](const Seen& s, std::int64_t d) { return weight_of(p, s, s.at.tensor, d, false); });
-  add("has the weights of another tensor", right, [&p, plus_one](const Seen& s, std::int64_t d) {
-    std::uint32_t other = s.at.tensor;
-    do other = (other + 1) % p.asked.tensor_count;
-    while (other != s.at.tensor && !marks(&p.norm, other));
-    return weight_of(p, s, other, d, plus_one);
-  });
+  add("has the weights of the first tensor", right,
+      [&p, plus_one](const Seen& s, std::int64_t d) { return weight_of(p, s, 0, d, plus_one); });
+  add("exchanges the weights of the first two tensors", right,
+      [&p, plus_one](const Seen& s, std::int64_t d) {
+        return weight_of(p, s, s.at.tensor == 0 && p.asked.tensor_count > 1 ? 1 : 0, d, plus_one);
+      });
   add(
       "adds epsilon outside the root",
       [epsilon](const GivenHead& h) { return 1 / (std::sqrt(h.squares / h.dims) + epsilon); }, own);

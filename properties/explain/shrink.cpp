@@ -91,9 +91,9 @@ class Search {
       make_strides_small();
       make_positions_small();
       take_any(in_every_call(with_listed_slots, best_.smallest));
-      take_any(basis_vectors(best_.smallest));
-      while (take_any(with_fewer_words(best_.smallest))) {
+      while (take_any(with_fewer_words(best_.smallest), true)) {
       }
+      take_any(basis_vectors(best_.smallest));
       changed = !(best_.smallest == before);
     }
     for (TensorCase& t : best_.smallest.tensors)  // the same problem in fewer words
@@ -116,17 +116,17 @@ class Search {
         if (!take(without_calls(best_.smallest, at, part))) at += part;
   }
 
-  bool take_any(const std::vector<Case>& cases) {
+  bool take_any(const std::vector<Case>& cases, bool again = false) {
     for (const Case& c : cases)
-      if (take(c)) return true;
+      if (take(c, again)) return true;
     return false;
   }
 
-  // True if the case still fails; then it is the best so far.
-  bool take(Case c) {
+  // True if the case still fails; then it is the best so far. `again`: it may have been tried.
+  bool take(Case c, bool again = false) {
     if (tired()) return false;
     if (property_.shape != nullptr) property_.shape(c, offer_);
-    if (c == best_.smallest || !seen_.insert(to_text(c)).second) return false;
+    if (c == best_.smallest || (!seen_.insert(to_text(c)).second && !again)) return false;
     ++tries_;
     try {
       validate(c);
@@ -325,8 +325,9 @@ Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, co
   // A hang ends the process, so every hang after the first happened in a fresh process.
   const bool fresh = first.kind == Finding::Kind::hang && !(out.smallest == failing);
   if (fresh) return out;
-  const bool measured = first.kind == Finding::Kind::measured && !property.tells_once;
-  const bool each_time = measured && failures(subject, property, out.smallest, first) == few_more;
+  const bool is_tried = first.kind == Finding::Kind::measured && !property.tells_once &&
+                        elements(out.smallest) < large;
+  const bool each_time = is_tried && failures(subject, property, out.smallest, first) == few_more;
   if (const Finding f = check_in_a_fresh_process(subject, property, out.smallest);
       fails_like(f, first)) {
     out.finding = f;

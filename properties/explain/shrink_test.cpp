@@ -128,7 +128,7 @@ TEST(Shrink, GoesOnToWhereAnErrorBegins) {
         {has_many_rows, "batch=3 tokens=2 positions=from:5:1 q.heads=30000",
          "positions=0 q.heads=65536"},
         {[](const Case& c) { return c.tokens > 1 && c.tensors[0].in.token >= 0; },
-         "tokens=3 q.in=-1,7,-1", "tokens=2 positions=0,0 q.heads=1 q.in=-1,2,-1 q.values=0,1,0,0"},
+         "tokens=3 q.in=-1,7,-1", "tokens=2 positions=0,0 q.heads=1 q.in=-1,2,-1 q.values=1,0,0,0"},
         {has_false_block,
          "tokens=24 positions=0,0,0,0,9,4,2,8,3,3,3,3,3,3,3,3,127,149,142,125,135,131,95,134",
          "tokens=8 positions=0,0,0,0,0,0,0,7 q.heads=1"}}) {
