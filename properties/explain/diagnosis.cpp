@@ -401,19 +401,13 @@ bool holds_put_right_too(Subject& subject, const Property& property, const Case&
   return check_case(property, right, c).holds();
 }
 
-// True if the check fails in more new processes, where its first wrong call, made alone, is right.
-bool keeps_of_earlier(Subject& subject, const Property& property, const Case& c,
-                      const Problem& late) {
-  for (int process = 0; process < 2; ++process) {
-    subject.worker.restart();
-    const Execution alone =
-        late.other_positions.empty() ? execute_once(subject, late, true) : execute(subject, late);
-    const bool failed = failure_of(alone).kind != Finding::Kind::measured;
-    if (failed || Wrong(scene_of(subject, late, alone)).any) return false;
-    subject.worker.restart();
-    if (!fails(check_case(property, subject, c))) return false;
-  }
-  return true;
+// True if a call that is wrong in the check is right alone in a new process.
+bool is_right_alone(Subject& subject, const Problem& late) {
+  subject.worker.restart();
+  const Execution alone =
+      late.other_positions.empty() ? execute_once(subject, late, true) : execute(subject, late);
+  return failure_of(alone).kind == Finding::Kind::measured &&
+         !Wrong(scene_of(subject, late, alone)).any;
 }
 
 }  // namespace
@@ -468,7 +462,12 @@ std::string explain(Subject& subject, const Property& property, const Case& c, c
   if (finding.kind != Finding::Kind::measured) return {};
   std::optional<Problem> late;
   const bool of_elements = holds_put_right_too(subject, property, c, late);
-  if (late && keeps_of_earlier(subject, property, c, *late)) return std::string(keeps_something);
+  for (int process = 0; process < 2 && late; ++process) {  // no chance fits each of them
+    const bool right = is_right_alone(subject, *late);
+    subject.worker.restart();
+    if (!right || !fails(check_case(property, subject, c))) late.reset();
+  }
+  if (late) return std::string(keeps_something);
   const Diagnosis found = diagnose(look, c, larger);
   if (!found.first.empty()) finding.where += (finding.where.empty() ? "" : "; ") + found.first;
   const bool is_cause = of_elements && !found.cause.empty();

@@ -79,7 +79,7 @@ class Search {
         fresh_each_(each_in_a_fresh_process) {}
 
   Shrunk run(const Case& failing) {
-    best_ = {failing, first_, false, false, failing, first_.margin};
+    best_ = {failing, first_, false, failing, first_.margin};
     if (elements(failing) >= large) time_ = most_time_of_large;
     for (bool changed = true; changed && !tired();) {
       const Case before = best_.smallest;
@@ -305,17 +305,6 @@ Finding check_in_a_fresh_process(Subject& subject, const Property& property, con
   }
 }
 
-// How many of a few more checks fail, in the process as it is.
-constexpr int few_more = 3;
-int failures(Subject& subject, const Property& property, const Case& c, const Finding& first) {
-  int count = 0;
-  for (int i = 0; i < few_more; ++i) try {
-      count += static_cast<int>(fails_like(check_case(property, subject, c), first));
-    } catch (const BadCase&) {
-    }
-  return count;
-}
-
 }  // namespace
 
 Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, const Case& failing,
@@ -325,9 +314,6 @@ Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, co
   // A hang ends the process, so every hang after the first happened in a fresh process.
   const bool fresh = first.kind == Finding::Kind::hang && !(out.smallest == failing);
   if (fresh) return out;
-  const bool is_tried = first.kind == Finding::Kind::measured && !property.tells_once &&
-                        elements(out.smallest) < large;
-  const bool each_time = is_tried && failures(subject, property, out.smallest, first) == few_more;
   if (const Finding f = check_in_a_fresh_process(subject, property, out.smallest);
       fails_like(f, first)) {
     out.finding = f;
@@ -342,8 +328,6 @@ Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, co
     return out;
   }
   out.only_after_others = true;
-  check_in_a_fresh_process(subject, property, out.smallest);
-  out.keeps_something = each_time && failures(subject, property, out.smallest, first) == 0;
   return out;
 }
 

@@ -11,9 +11,8 @@ struct Shrunk {
   harness::Finding finding;  ///< of the smallest case; from a fresh process if it fails there
   /// True if the case fails only in a process that has run other cases before. A replay would pass.
   bool only_after_others = false;
-  bool keeps_something = false;  ///< and it fails there each time, and holds each time in another
-  harness::Case worst;           ///< the first of all failing cases with the...
-  double worst_margin = 0;       ///< ...the largest margin
+  harness::Case worst;      ///< the first of all failing cases with the...
+  double worst_margin = 0;  ///< ...the largest margin
 };
 
 /// `failing` failed with `first`. Takes about 2 s at most, or 6 s if the case is large, and twice

@@ -28,8 +28,7 @@ harness::Case nearer_to_zero(const harness::Case& c, std::int64_t by);
 harness::Case without_calls(const harness::Case& c, std::size_t at, std::size_t count);
 std::vector<harness::Case> with_fewer_words(const harness::Case& c);
 
-/// The case with its slots written out, which stay where tokens are left out: the first slots of
-/// the cache in the same order, or those that it has.
+/// The case with its slots written out, which stay where tokens are left out.
 std::vector<harness::Case> with_listed_slots(const harness::Case& c);
 
 using CaseSource = std::vector<harness::Case> (*)(const harness::Case&);

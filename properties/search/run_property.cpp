@@ -219,9 +219,9 @@ bool fails_at_first(Subject& subject, const Property& property, const Shrunk& sh
 }
 
 // Makes the failing case as small as possible, and looks for its cause. All that is reported is
-// about that case.
-void shrink_and_explain(PropertyRun& run, Subject& subject, const Property& property,
-                        const Offer& offer) {
+// about that case. The failure was found: if the search throws, it stands without a cause.
+void shrink_failure(PropertyRun& run, Subject& subject, const Property& property,
+                    const Offer& offer) try {
   const Case first = *run.failing;
   const Shrunk shrunk = shrink(subject, property, offer, first, run.worst);
   run.worst = shrunk.finding;
@@ -231,19 +231,10 @@ void shrink_and_explain(PropertyRun& run, Subject& subject, const Property& prop
     run.worst.reason += " (" + std::string(only_at_first) + ")";
     return;
   }
-  if (shrunk.keeps_something) run.cause = keeps_something;
   if (!shrunk.only_after_others)
     run.cause = explain(subject, property, shrunk.smallest, first, run.worst);
   if (run.worst.kind == Finding::Kind::measured) keep_worst(run, subject, property, shrunk);
-}
-
-// The failure was found. If shrinking or the search for a cause throws, it stands as it is.
-void shrink_failure(PropertyRun& run, Subject& subject, const Property& property,
-                    const Offer& offer) {
-  try {
-    shrink_and_explain(run, subject, property, offer);
-  } catch (const std::exception&) {
-  }
+} catch (const std::exception&) {
 }
 
 // properties/search/regressions.txt as one string, because an installed command has no such file.
