@@ -32,6 +32,7 @@
 #include "properties/explain/check_case.h"
 #include "properties/explain/hypotheses.h"
 #include "properties/explain/places.h"
+#include "properties/explain/shrink_steps.h"
 #include "properties/two_runs.h"
 
 namespace ropewalk::properties {
@@ -401,6 +402,13 @@ bool holds_put_right_too(Subject& subject, const Property& property, const Case&
   return check_case(property, right, c).holds();
 }
 
+// The case with enough heads and pairs for a cause to be told from chance.
+Case larger_of(const Case& c) {
+  Case out = with_pairs(c, std::max<std::int64_t>(c.rotary_dim / 2, 8));
+  for (TensorCase& t : out.tensors) t.heads = std::max<std::int64_t>(t.heads, 4);
+  return out;
+}
+
 // True if a call that is wrong in the check is right alone in a new process.
 bool is_right_alone(Subject& subject, const Problem& late) {
   subject.worker.restart();
@@ -468,7 +476,9 @@ std::string explain(Subject& subject, const Property& property, const Case& c, c
     if (!right || !fails(check_case(property, subject, c))) late.reset();
   }
   if (late) return std::string(keeps_something);
-  const Diagnosis found = diagnose(look, c, larger);
+  Diagnosis found = diagnose(look, c, larger);
+  if (of_elements && found.cause.empty())  // others were wrong in that case too
+    if (Diagnosis wide = diagnose(look, c, larger_of(c)); !wide.cause.empty()) found = wide;
   if (!found.first.empty()) finding.where += (finding.where.empty() ? "" : "; ") + found.first;
   const bool is_cause = of_elements && !found.cause.empty();
   std::vector<std::string> parts{found.where, finding.diagnosis};

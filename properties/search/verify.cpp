@@ -10,7 +10,6 @@
 #include "properties/array/offered_features.h"
 #include "properties/explain/check_case.h"
 #include "properties/explain/diagnosis.h"
-#include "properties/explain/shrink_steps.h"
 #include "properties/search/cell_run.h"
 #include "properties/search/verdict_rows.h"
 #include "properties/two_runs.h"
@@ -52,13 +51,6 @@ Finding not_run(const KernelFacts& facts) {
   f.kind = is_required ? Finding::Kind::broken : Finding::Kind::skipped;
   f.reason = (is_required ? "ROPEWALK_REQUIRE_GPU is 1, and " : "") + facts.cannot_run;
   return f;
-}
-
-// The case with enough heads and pairs for a cause to be told from chance.
-Case larger_of(const Case& c) {
-  Case out = with_pairs(c, std::max<std::int64_t>(c.rotary_dim / 2, 8));
-  for (TensorCase& t : out.tensors) t.heads = std::max<std::int64_t>(t.heads, 4);
-  return out;
 }
 
 // Judges one kernel, pairing by pairing and type by type.
@@ -204,7 +196,7 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
   if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property, {}};
   Finding found = check_case(*property, subject, c);  // a worker that starts again lists anew
   std::string cause;
-  if (fails(found) && c.calls.empty()) cause = explain(subject, *property, c, larger_of(c), found);
+  if (fails(found) && c.calls.empty()) cause = explain(subject, *property, c, c, found);
   return {std::move(found), subject.facts, property, std::move(cause)};
 }
 
