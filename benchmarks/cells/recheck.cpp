@@ -234,7 +234,8 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
       return std::memcmp(in + from, out + from, static_cast<std::size_t>(to - from)) == 0;
     };
     if (!same(0, window) || !same(after, t.head_dim * bytes))
-      return "an element outside the window changed";
+      return t.rotate ? "an element outside the window changed"
+                      : "a row that is not rotated is not a copy of its input";
     if (!t.rotate) return {};
     const bool is_changed = expected.since && is_at_change(tensor, token, head);
     if (expected.rows == Rows::exactly)

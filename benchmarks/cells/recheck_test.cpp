@@ -253,7 +253,9 @@ TEST(Recheck, TheWindowAloneMayChange) {
     static_cast<float*>(o->tensor[1].out)[0] = 3;
     return rotate_toy(p, o, p->tokens);
   };
-  EXPECT_NE(judged(w, spills).find("outside the window"), std::string::npos);
+  EXPECT_NE(judged(w, spills).find("an element outside the window"), std::string::npos);
+  w.tensors[1].rotate = false;
+  EXPECT_NE(judged(w, spills).find("a row that is not rotated"), std::string::npos);
 }
 
 TEST(Recheck, TheEndsOfALargeOneAreAlwaysJudged) {

@@ -27,10 +27,12 @@
 #include <utility>
 
 #include "harness/cases/data.h"
+#include "harness/cases/fused.h"
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
 #include "properties/explain/hypotheses.h"
 #include "properties/explain/places.h"
+#include "properties/explain/shrink_steps.h"
 #include "properties/two_runs.h"
 
 namespace ropewalk::properties {
@@ -166,7 +168,8 @@ Case varied(const Case& c, std::int64_t step) {
     return p < 0 ? -moved : moved;
   });
   const bool full = c.data == DataPattern::unit || c.data == DataPattern::wide ||
-                    c.data == DataPattern::tiny || c.data == DataPattern::huge;
+                    c.data == DataPattern::tiny || c.data == DataPattern::huge ||
+                    c.data == DataPattern::subnormal;
   if (!full) out.data = DataPattern::unit;
   out.seed = hash(c.seed, 1);
   if (step == 1) out.positions_null = false;  // a kernel may do without them in another way
@@ -281,7 +284,17 @@ std::string tamed(const Look& look, const Case& c, const Scene& scene) {
   const bool table = c.contract == ROPE_CONTRACT_TABLE, more = !scene.copies.empty();
   if ((!table && !more) || !fails_again(look, c)) return "";
   return fmt::format("reads {}{}{}", table ? "unused rows of tables" : "",
-                     table && more ? " or " : "", more ? "elements outside the window" : "");
+                     table && more ? " or " : "", more ? "elements that are not rotated" : "");
+}
+
+// True if the case has slot 0, and holds with all its slots a page further.
+bool leaves_slot_0(const Look& look, const Case& c) {
+  Case moved = listed_slots(c);
+  if (std::ranges::count(moved.slots, 0) == 0) return false;
+  for (std::int64_t& slot : moved.slots) slot += slot < 0 ? 0 : c.page_size;
+  ++moved.pages;
+  const auto further = look(moved, Calls::as_judged);
+  return further && further->holds;
 }
 
 // The case with numbers in its outputs shows whether they are left as they were, or read. A case
@@ -297,7 +310,8 @@ Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
   if (!again || !fails_again(look, c))
     return {"", joined({"outputs are as they were before the call", where})};
   const Wrong wrong(*again);
-  if (wrong.any && wrong.all_unwritten) return {"leaves outputs unwritten", where};
+  if (wrong.any && wrong.all_unwritten)
+    return {leaves_slot_0(look, c) ? "leaves slot 0 out" : "leaves outputs unwritten", where};
   return {"reads what its outputs held before the call", where};
 }
 
@@ -360,13 +374,57 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
                       right_place(look, c, scene, !shown)})};
 }
 
+// Rows that are written where no token has its slot show nothing. With slot 0 in use, one of them
+// may lie there.
+std::string cause_of_stray(const Look& look, const Case& c) {
+  Case used = listed_slots(c);
+  const auto first = std::ranges::find_if(used.slots, [](std::int64_t s) { return s >= 0; });
+  if (first == used.slots.end()) return {};
+  if (std::ranges::count(used.slots, 0) == 0) *first = 0;
+  return diagnose(look, used, used).cause;
+}
+
+// True if the case holds once the wrong elements are put right. Otherwise a cause of theirs does
+// not explain the failure. `late`: the first wrong call, if it came after a right one. The process
+// is fresh, as that of the failure was.
+bool holds_put_right_too(Subject& subject, const Property& property, const Case& c,
+                         std::optional<Problem>& late) {
+  subject.worker.restart();
+  bool any_right = false, any_wrong = false;
+  Subject right = put_right(subject, [&](const Scene& scene) {
+    const bool wrong = Wrong(scene).any;
+    if (wrong && any_right && !any_wrong) {
+      late = scene.problem;
+      late->asked.inv_freq = late->inv_freq.data();
+    }
+    (wrong ? any_wrong : any_right) = true;
+  });
+  return check_case(property, right, c).holds();
+}
+
+// The case with enough heads and pairs for a cause to be told from chance.
+Case larger_of(const Case& c) {
+  Case out = with_pairs(c, std::max<std::int64_t>(c.rotary_dim / 2, 8));
+  for (TensorCase& t : out.tensors) t.heads = std::max<std::int64_t>(t.heads, 4);
+  return out;
+}
+
+// True if a call that is wrong in the check is right alone in a new process.
+bool is_right_alone(Subject& subject, const Problem& late) {
+  subject.worker.restart();
+  const Execution alone =
+      late.other_positions.empty() ? execute_once(subject, late, true) : execute(subject, late);
+  return failure_of(alone).kind == Finding::Kind::measured &&
+         !Wrong(scene_of(subject, late, alone)).any;
+}
+
 }  // namespace
 
 Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
   const std::optional<Scene> small = look(c, Calls::as_judged);
   if (!small) return {};
   if (!Wrong(*small).any)
-    return {"", small->holds ? "each call of this case, made alone, is right" : ""};
+    return {"", small->holds ? "the call of this case, made alone, is right" : ""};
   Diagnosis out = explained(look, c, larger, *small);
   out.first = first_wrong(*small);
   return out;
@@ -402,6 +460,32 @@ std::string cause_of_crash(Subject& subject, const Property& property, const Cas
     }
   }
   return {};
+}
+
+std::string explain(Subject& subject, const Property& property, const Case& c, const Case& larger,
+                    Finding& finding) {
+  if (finding.kind == Finding::Kind::crash) return cause_of_crash(subject, property, c, finding);
+  const Look look = look_at(subject);
+  if (finding.kind == Finding::Kind::broken) return cause_of_stray(look, larger);
+  if (finding.kind != Finding::Kind::measured) return {};
+  std::optional<Problem> late;
+  const bool of_elements = holds_put_right_too(subject, property, c, late);
+  for (int process = 0; process < 2 && late; ++process) {  // no chance fits each of them
+    const bool right = is_right_alone(subject, *late);
+    subject.worker.restart();
+    if (!right || !fails(check_case(property, subject, c))) late.reset();
+  }
+  if (late) return std::string(keeps_something);
+  Diagnosis found = diagnose(look, c, larger);
+  if (of_elements && found.cause.empty())  // others were wrong in that case too
+    if (Diagnosis wide = diagnose(look, c, larger_of(c)); !wide.cause.empty()) found = wide;
+  if (!found.first.empty()) finding.where += (finding.where.empty() ? "" : "; ") + found.first;
+  const bool is_cause = of_elements && !found.cause.empty();
+  std::vector<std::string> parts{found.where, finding.diagnosis};
+  if (of_elements && !is_cause) parts.emplace_back(holds_put_right);
+  std::erase(parts, "");
+  finding.diagnosis = fmt::format("{}", fmt::join(parts, "; "));
+  return is_cause ? found.cause : "";
 }
 
 std::string to_text(const Diagnosis& d) {

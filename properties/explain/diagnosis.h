@@ -20,7 +20,10 @@ inline constexpr std::string_view holds_put_right = "holds once the wrong elemen
 inline constexpr std::string_view only_at_first = "only in the first call of a process";
 
 /// Where nothing else is wrong: at the beginning of `where`.
-inline constexpr std::string_view only_outside = "only outside the rotated window";
+inline constexpr std::string_view only_outside = "only in what is not rotated";
+
+/// The cause of a call that is wrong only after others, of another state.
+inline constexpr std::string_view keeps_something = "keeps something of an earlier call";
 
 struct Diagnosis {
   /// what the kernel does; empty if no name fits, or if chance could explain it
@@ -33,6 +36,12 @@ std::string to_text(const Diagnosis& diagnosis);
 /// Explains the outputs of `c`. Looks for a cause in `larger`, a larger case with the same failure,
 /// and names it only if it explains `c` as well. Says so if the outputs of `c` are right.
 Diagnosis diagnose(const Look& look, const harness::Case& c, const harness::Case& larger);
+
+/// Returns the cause of a failure of `c`, or an empty text, and adds to the finding where elements
+/// are wrong. A cause of wrong elements is one of the failure if the case holds once they are put
+/// right.
+std::string explain(harness::Subject& subject, const Property& property, const harness::Case& c,
+                    const harness::Case& larger, harness::Finding& finding);
 
 /// For a case that reads past the end of an input with a stride of 0: "walks the heads of q.in,
 /// whose stride is 0, as if packed". Said only if the case holds with the heads packed, and with

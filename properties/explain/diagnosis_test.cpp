@@ -102,6 +102,13 @@ TEST_F(Diagnoses, ThreeWrongPairsAreTooFewForAName) {
   EXPECT_EQ(d.cause, "");
 }
 
+TEST_F(Diagnoses, TwoNaNsDifferInTheirBits) {
+  Scene scene{make_problem(case_of(usual), oracle_), oracle_, {}, {}};
+  scene.copies.push_back({{0, 0, 0, 0}, 0, 5, 0, NAN, NAN, true, false, 0x7fc00001, 0x7fa00000});
+  EXPECT_NE(first_wrong(scene).find("got nan (0x7fc00001), expected nan (0x7fa00000);"),
+            std::string::npos);
+}
+
 // ---- no error gets the name of another
 
 using C = std::complex<double>;

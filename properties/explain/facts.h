@@ -24,6 +24,7 @@ class Facts {
   std::int64_t position(int placement, std::int64_t b, std::int64_t t, std::int64_t pair) const {
     return position_of(p_, placement, b, t, pair);
   }
+  std::size_t axes() const { return static_cast<std::size_t>(p_.source.axes); }
   /// The position of a pair's token on another axis.
   std::int64_t position_on(const Seen& s, std::size_t axis) const {
     const auto& positions = s.placement == 1 ? p_.other_positions : p_.positions;

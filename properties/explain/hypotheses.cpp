@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -40,48 +41,58 @@ Function only_if(bool applies, Function output) {
   return [](const Seen&) -> Output { return {}; };
 }
 
+// Adds those that turn each pair by another rotation.
+struct Turns {
+  const Facts& k;
+  List& list;
+  template <class Rotation>
+  void operator()(std::string name, Rotation rotation, bool applies = true) const {
+    list.push_back({std::move(name), only_if(applies, [&k = k, rotation](const Seen& s) -> Output {
+                      const Output r = rotation(s);
+                      return r ? Output(k.turned(s.x, *r)) : Output();
+                    })});
+  }
+};
+
 void add_values(const Facts& k, List& list) {
   const double a = k.scale();
-  const bool scales = a != 1;
-  list.push_back({"writes zeros", [](const Seen&) -> Output { return C{0, 0}; }});
-  const std::string copies = "copies its input: not rotated at all";
-  list.push_back({scales ? "copies its input: not rotated, not scaled either" : copies,
-                  [](const Seen& s) -> Output { return s.x; }});
-  const auto scaled_by = [a](double instead) {
-    return [a, instead](const Seen& s) -> Output { return s.truth / a * instead; };
+  const bool scales = a != 1, table = k.source().contract == ROPE_CONTRACT_TABLE;
+  const Turns turns{k, list};
+  const auto add = [&list](const char* name, Function output, bool applies = true) {
+    list.push_back({name, only_if(applies, std::move(output))});
   };
-  list.push_back({scales ? "scales, but does not rotate" : copies,
-                  [a](const Seen& s) -> Output { return a * s.x; }});
-  list.push_back({"does not apply attention_scale", only_if(scales, scaled_by(1))});
-  list.push_back({"applies attention_scale twice", only_if(scales, scaled_by(a * a))});
-  list.push_back({"loses the sign of attention_scale", only_if(a < 0, scaled_by(-a))});
-  list.push_back(
-      {k.backward() ? "rotates forward where the transpose is asked for" : "rotates the other way",
-       [&k](const Seen& s) -> Output { return k.turned(s.x, std::conj(s.r)); }});
-  const bool table = k.source().contract == ROPE_CONTRACT_TABLE;  // then it makes no angles
-  list.push_back({"divides positions by the frequency, where it should multiply",
-                  only_if(!table, [&k](const Seen& s) -> Output {
-                    const double f = k.frequency(s.pair);
-                    if (f <= 0) return {};
-                    return k.turned(s.x, turn(static_cast<double>(s.position), 1 / f));
-                  })});
-  list.push_back({"makes angles of its own, whatever the table holds",
-                  only_if(table && k.source().table_apart != 0, [&k](const Seen& s) -> Output {
-                    return k.turned(s.x,
-                                    turn(static_cast<double>(s.position), k.frequency(s.pair)));
-                  })});
-  list.push_back({"turns twice",
-                  [&k](const Seen& s) -> Output { return k.turned(s.truth, s.r) / k.scale(); }});
-  list.push_back(
-      {"subtracts in second elements where it should add", [&k](const Seen& s) -> Output {
-         return C{s.truth.real(), k.turned(s.x, std::conj(s.r)).imag()};
-       }});
-  list.push_back({"adds in first elements where it should subtract", [&k](const Seen& s) -> Output {
-                    return C{k.turned(s.x, std::conj(s.r)).real(), s.truth.imag()};
-                  }});
-  list.push_back({"has cos and sin exchanged", [&k](const Seen& s) -> Output {
-                    return k.turned(s.x, {s.r.imag(), s.r.real()});
-                  }});
+  const auto scaled_by = [a](double instead) {
+    return [a, instead](const Seen& s) { return s.truth / a * instead; };
+  };
+  const char* const copies = "copies its input: not rotated at all";
+  add("writes zeros", [](const Seen&) { return C{0, 0}; });
+  add(scales ? "copies its input: not rotated, not scaled either" : copies,
+      [](const Seen& s) { return s.x; });
+  add(scales ? "scales, but does not rotate" : copies, [a](const Seen& s) { return a * s.x; });
+  add("does not apply attention_scale", scaled_by(1), scales);
+  add("applies attention_scale twice", scaled_by(a * a), scales);
+  add("loses the sign of attention_scale", scaled_by(-a), a < 0);
+  turns(k.backward() ? "rotates forward where the transpose is asked for" : "rotates the other way",
+        [](const Seen& s) { return std::conj(s.r); });
+  const auto angle = [&k](const Seen& s, bool divides) {
+    const double f = k.frequency(s.pair), m = static_cast<double>(s.position);
+    return !divides ? turn(m, f) : f > 0 ? Output(turn(m, 1 / f)) : Output();
+  };
+  turns(
+      "divides positions by the frequency, where it should multiply",
+      [angle](const Seen& s) { return angle(s, true); }, !table);
+  turns(
+      "makes angles of its own, whatever the table holds",
+      [angle](const Seen& s) { return angle(s, false); }, table && k.source().table_apart != 0);
+  turns("turns twice", [](const Seen& s) { return s.r * s.r; });
+  const auto back = [&k](const Seen& s) { return k.turned(s.x, std::conj(s.r)); };
+  add("subtracts in second elements where it should add", [back](const Seen& s) {
+    return C{s.truth.real(), back(s).imag()};
+  });
+  add("adds in first elements where it should subtract", [back](const Seen& s) {
+    return C{back(s).real(), s.truth.imag()};
+  });
+  turns("has cos and sin exchanged", [](const Seen& s) { return C{s.r.imag(), s.r.real()}; });
 }
 
 void add_places(const Facts& k, List& list) {
@@ -132,15 +143,16 @@ void add_places(const Facts& k, List& list) {
 }
 
 void add_axes(const Facts& k, List& list) {
-  const auto axes = static_cast<std::size_t>(k.source().axes);
-  const auto add = [&](std::string name, auto axis_for) {
-    list.push_back({std::move(name), only_if(axes > 1, [&k, axis_for](const Seen& s) -> Output {
-                      const std::size_t own = axis_of(k.source().axis_of_pair, s.pair);
-                      const auto r = k.rotation(s, k.position_on(s, axis_for(own)));
-                      return r ? Output(k.turned(s.x, *r)) : Output();
-                    })});
+  const auto add = [&k, turns = Turns{k, list}](std::string name, auto axis_for) {
+    turns(
+        std::move(name),
+        [&k, axis_for](const Seen& s) {
+          return k.rotation(s,
+                            k.position_on(s, axis_for(axis_of(k.source().axis_of_pair, s.pair))));
+        },
+        k.axes() > 1);
   };
-  for (std::size_t a = 0; a < axes; ++a) {
+  for (std::size_t a = 0; a < k.axes(); ++a) {
     add(fmt::format("turns every pair by axis {}", a), [a](std::size_t) { return a; });
     for (std::size_t b = 0; b < a; ++b)
       add(fmt::format("exchanges axes {} and {}", b, a), [a, b](std::size_t own) {
@@ -150,18 +162,16 @@ void add_axes(const Facts& k, List& list) {
 }
 
 void add_positions(const Facts& k, List& list) {
-  const auto add = [&](std::string name, auto position, bool applies = true) {
-    list.push_back({std::move(name), only_if(applies, [&k, position](const Seen& s) -> Output {
-                      const auto r = k.rotation(s, position(s));
-                      return r ? Output(k.turned(s.x, *r)) : Output();
-                    })});
+  const Turns turns{k, list};
+  const auto add = [&k, turns](std::string name, auto position, bool applies = true) {
+    turns(
+        std::move(name), [&k, position](const Seen& s) { return k.rotation(s, position(s)); },
+        applies);
   };
-  list.push_back({"turns every tensor by the table of the first", [&k](const Seen& s) -> Output {
-                    Seen first = s;
-                    first.at.tensor = 0;
-                    const auto r = k.rotation(first, s.position);
-                    return r ? Output(k.turned(s.x, *r)) : Output();
-                  }});
+  turns("turns every tensor by the table of the first", [&k](Seen s) {
+    s.at.tensor = 0;
+    return k.rotation(s, s.position);
+  });
   const auto row_beside = [&k](std::int64_t step) {
     return [&k, step](const Seen& s) {
       if (k.asked().table_rows_by != ROPE_ROW_BY_TOKEN) return s.position + step;
@@ -218,13 +228,47 @@ void add_positions(const Facts& k, List& list) {
   }
 }
 
-void add_angles(const Facts& k, List& list) {
-  const auto add = [&](std::string name, auto rotation, bool applies = true) {
-    list.push_back({std::move(name), only_if(applies, [&k, rotation](const Seen& s) -> Output {
-                      const std::optional<C> r = rotation(s);
-                      return r ? Output(k.turned(s.x, *r)) : Output();
-                    })});
+// The slot of a token holds the row of another one: `row_in` gives its number, or the token's own.
+void add_slots(const Facts& k, const Problem& p, List& list) {
+  using Slots = std::vector<std::int64_t>;
+  const auto add = [&](const char* name, auto row_in) {
+    const auto other = [&p, row_in](Seen s) {
+      const std::int64_t tokens = p.asked.tokens, own = s.at.b * tokens + s.at.t;
+      const auto& slots = s.placement == 1 ? p.other_slots : p.slots;
+      const std::int64_t from = marks(&p.append, s.at.tensor) ? row_in(slots, own) : own;
+      s.at.b = from / tokens;
+      s.at.t = from % tokens;
+      s.position = position_of(p, s.placement, s.at.b, s.at.t, s.pair);
+      return s;
+    };
+    list.push_back({name,
+                    [&k, &p, other](const Seen& s) -> Output {
+                      const Seen of = other(s);
+                      if (of.at.b == s.at.b && of.at.t == s.at.t) return s.truth;
+                      const auto r = k.rotation(of, of.position);
+                      if (!r) return {};
+                      return k.turned(as_complex(input_pair(p, s.placement, of.at, s.pair)), *r);
+                    },
+                    nullptr,
+                    [&k, other](const Seen& s, std::int64_t e) {
+                      return std::optional(k.element(s, other(s).at, e));
+                    }});
   };
+  add("writes a token without a slot to slot 0", [](const Slots& slots, std::int64_t own) {
+    const std::int64_t from = slots.rend() - std::find(slots.rbegin(), slots.rend(), -1) - 1;
+    return slots[static_cast<std::size_t>(own)] == 0 ? std::max(own, from) : own;
+  });
+  add("writes a token to the slot of the next", [](const Slots& slots, std::int64_t own) {
+    return (own + std::ssize(slots) - 1) % std::ssize(slots);
+  });
+  add("uses the slots of the call before", [&p](const Slots& slots, std::int64_t own) {
+    const auto in = std::ranges::find(p.slots, slots[static_cast<std::size_t>(own)]);
+    return in == p.slots.end() ? own : in - p.slots.begin();
+  });
+}
+
+void add_angles(const Facts& k, List& list) {
+  const Turns add{k, list};
   const bool own = k.source().contract != ROPE_CONTRACT_TABLE;  // only then it makes angles
   const std::int64_t pairs = k.source().rotary_dim / 2;
   const auto neighbour = [&k, pairs](std::int64_t step) {
@@ -240,30 +284,26 @@ void add_angles(const Facts& k, List& list) {
   add("turns pair i by the frequency of pair i + 1", neighbour(1));
   add("turns every pair by the frequency of pair 0",
       [&k](const Seen& s) { return k.rotation_of_pair(s, 0); });
-  add("computes frequencies from head_dim, not rotary_dim", [&k](const Seen& s) {
-    if (k.tensor(s).head_dim == k.source().rotary_dim) return std::optional<C>();
-    const double exponent =
-        -2 * static_cast<double>(s.pair) / static_cast<double>(k.tensor(s).head_dim);
-    return std::optional<C>(
-        turn(static_cast<double>(s.position), std::pow(k.source().rope_theta, exponent)));
+  const auto own_angle = [](const Seen& s, double f) {
+    return turn(static_cast<double>(s.position), f);
+  };
+  add("computes frequencies from head_dim, not rotary_dim", [&k, own_angle](const Seen& s) {
+    const auto dims = static_cast<double>(k.tensor(s).head_dim);
+    if (k.tensor(s).head_dim == k.source().rotary_dim) return Output();
+    const double exponent = -2 * static_cast<double>(s.pair) / dims;
+    return Output(own_angle(s, std::pow(k.source().rope_theta, exponent)));
   });
   add(
       "rounds inv_freq to bfloat16",
-      [&k](const Seen& s) {
-        return std::optional<C>(
-            turn(static_cast<double>(s.position), to_bf16(k.frequency(s.pair))));
-      },
-      own);
+      [&k, own_angle](const Seen& s) { return own_angle(s, to_bf16(k.frequency(s.pair))); }, own);
   add(
       "rounds the angle position x inv_freq to f32",
       [&k](const Seen& s) {
-        const float angle =
-            static_cast<float>(s.position) * static_cast<float>(k.frequency(s.pair));
-        return std::optional<C>(turn(1, double{angle}));
+        return turn(
+            1, double{static_cast<float>(s.position) * static_cast<float>(k.frequency(s.pair))});
       },
       own);
-  add("rounds cos and sin to bfloat16",
-      [](const Seen& s) { return std::optional<C>(to_bf16(s.r)); });
+  add("rounds cos and sin to bfloat16", [](const Seen& s) { return to_bf16(s.r); });
   list.push_back(
       {"expands cos and sin for the other pairing", [&k, pairs](const Seen& s) -> Output {
          const bool adjacent = k.source().pairing == Pairing::interleaved;
@@ -280,6 +320,16 @@ void add_angles(const Facts& k, List& list) {
 }
 
 void add_roundings(const Facts& k, List& list) {
+  const auto flushed = [&k](const Seen& s, const C& z) {
+    const double least = data_type(tensor_dtype(k.source(), s.at.tensor)).format.normal;
+    const auto of = [least](double v) { return std::abs(v) < least ? 0 : v; };
+    return C{of(z.real()), of(z.imag())};
+  };
+  for (const bool inputs : {true, false})
+    list.push_back({"writes zeros for subnormal numbers, which flushes_subnormals=True declares",
+                    [&k, flushed, inputs](const Seen& s) -> Output {
+                      return flushed(s, k.turned(inputs ? flushed(s, s.x) : s.x, s.r));
+                    }});
   // Every correct kernel of bf16 or narrower data rounds this way.
   const bool wider = are_wider_than_bf16(k.source());
   list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {
@@ -319,6 +369,34 @@ std::optional<double> fitted_gain(const std::vector<const Seen*>& wrong) {
     return std::abs(a->truth) / a->bound < std::abs(b->truth) / b->bound;
   });
   return std::abs(worst->y) / std::abs(worst->truth);
+}
+
+// Pairs that turn by another axis than their own, each in all its tokens.
+Hypothesis other_axes(const std::shared_ptr<Facts>& k, const Scene& scene) {
+  const auto turned = [k](const Seen& s, std::size_t axis) -> Output {
+    const auto r = k->rotation(s, k->position_on(s, axis));
+    return r ? Output(k->turned(s.x, *r)) : Output();
+  };
+  std::map<std::int64_t, std::set<std::size_t>> axes;  // that fit, of each wrong pair
+  for (const Seen& s : scene.pairs) {
+    if (!s.wrong) continue;
+    const auto [of, is_new] = axes.try_emplace(s.pair);
+    for (std::size_t a = 0; is_new && k->axes() > 1 && a < k->axes(); ++a) of->second.insert(a);
+    std::erase_if(of->second, [&](std::size_t axis) {
+      const Output y = turned(s, axis);
+      return !y || !(std::abs(s.y - *y) <= 2 * s.bound);
+    });
+  }
+  std::string words;
+  for (const auto& [pair, fit] : axes)
+    words += fmt::format("{}pair {} by axis {}", words.empty() ? ": " : ", ", pair,
+                         fmt::join(fit, " or "));
+  const bool fits = std::ranges::none_of(axes, [](const auto& of) { return of.second.empty(); });
+  return {"turns pairs by other axes than their own" + words,
+          only_if(fits, [axes, turned](const Seen& s) -> Output {
+            const auto of = axes.find(s.pair);
+            return of == axes.end() ? Output(s.truth) : turned(s, *of->second.begin());
+          })};
 }
 
 // Positions that are off by a constant. It is read off the slowest pair, where no whole turn is
@@ -373,6 +451,7 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
   add_places(*k, list);
   add_axes(*k, list);
   add_norm(*k, scene, list);
+  add_slots(*k, scene.problem, list);
   add_positions(*k, list);
   add_angles(*k, list);
   add_roundings(*k, list);
@@ -391,7 +470,8 @@ std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitte
   if (offset && std::abs(*offset) == 1 && scene.problem.source.contract == ROPE_CONTRACT_TABLE)
     offset.reset();  // that is a row of the table beside
   const auto d = fitted_frequency(from, wrong);
-  return {{fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
+  return {other_axes(k, scene),
+          {fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
            only_if(gain.has_value(), [gain](const Seen& s) -> Output { return *gain * s.truth; })},
           {fmt::format("turns by position m {} {}, not m", offset.value_or(0) < 0 ? '-' : '+',
                        std::abs(offset.value_or(0))),

@@ -69,6 +69,10 @@ void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list)
       [&p](const Seen& s, std::int64_t d) { return weight_of(p, s, s.at.tensor, d, false); });
   add("has the weights of the first tensor", right,
       [&p, plus_one](const Seen& s, std::int64_t d) { return weight_of(p, s, 0, d, plus_one); });
+  add("exchanges the weights of the first two tensors", right,
+      [&p, plus_one](const Seen& s, std::int64_t d) {
+        return weight_of(p, s, s.at.tensor == 0 && p.asked.tensor_count > 1 ? 1 : 0, d, plus_one);
+      });
   add(
       "adds epsilon outside the root",
       [epsilon](const GivenHead& h) { return 1 / (std::sqrt(h.squares / h.dims) + epsilon); }, own);

@@ -47,19 +47,24 @@ struct Element {
 };
 
 template <class Visit>
-void for_each_copied(const Problem& problem, Visit&& visit) {
+void for_each_row(const Problem& problem, int placement, Visit&& visit) {
   const rope_problem& p = problem.asked;
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
-    if (marks(&problem.norm, i)) continue;
-    const rope_tensor& s = p.tensor[i];
-    const std::int64_t begin = s.rotate != 0 ? s.rotary_offset : s.head_dim;
-    const std::int64_t end = s.rotate != 0 ? begin + p.rotary_dim : s.head_dim;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
     for (std::int64_t b = 0; b < p.batch; ++b)
       for (std::int64_t t = 0; t < p.tokens; ++t)
-        for (std::int64_t h = 0; h < s.heads && has_output(problem, i, b, t); ++h)
-          for (std::int64_t e = 0; e < s.head_dim; ++e)
-            if (e < begin || e >= end) visit(HeadPlace{i, b, t, h}, e);
-  }
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
+          if (const HeadPlace at{i, b, t, h}; out_row(problem, placement, at) >= 0) visit(at);
+}
+
+template <class Visit>
+void for_each_copied(const Problem& problem, int placement, Visit&& visit) {
+  for_each_row(problem, placement, [&](const HeadPlace& at) {
+    const rope_tensor& s = problem.asked.tensor[at.tensor];
+    const std::int64_t begin = s.rotate != 0 ? s.rotary_offset : s.head_dim;
+    const std::int64_t end = s.rotate != 0 ? begin + problem.asked.rotary_dim : s.head_dim;
+    for (std::int64_t e = 0; e < s.head_dim && !marks(&problem.norm, at.tensor); ++e)
+      if (e < begin || e >= end) visit(at, e);
+  });
 }
 
 const std::byte* input_of(const Problem& p, int placement, const HeadPlace& at, std::int64_t e) {
@@ -71,15 +76,17 @@ const std::byte* input_of(const Problem& p, int placement, const HeadPlace& at, 
 
 void add_copies(Scene& scene, const Outputs& outputs) {
   const Problem& p = scene.problem;
-  for_each_copied(p, [&](const HeadPlace& at, std::int64_t e) {
+  for_each_copied(p, outputs.placement, [&](const HeadPlace& at, std::int64_t e) {
     const Element element(p, outputs, at, e);
     const std::byte* in = input_of(p, outputs.placement, at, e);
     const Dtype dtype = tensor_dtype(p.source, at.tensor);
-    const bool wrong =
-        std::memcmp(in, element.now, static_cast<std::size_t>(data_type(dtype).bytes)) != 0;
+    std::uint64_t got = 0, expected = 0;  // bits
+    std::memcpy(&got, element.now, static_cast<std::size_t>(data_type(dtype).bytes));
+    std::memcpy(&expected, in, static_cast<std::size_t>(data_type(dtype).bytes));
+    const bool wrong = got != expected;
     scene.copies.push_back({at, e, position_of(p, outputs.placement, at.b, at.t, 0),
                             outputs.placement, load(element.now, dtype, 0), load(in, dtype, 0),
-                            wrong, wrong && element.unwritten});
+                            wrong, wrong && element.unwritten, got, expected});
   });
 }
 
@@ -90,9 +97,9 @@ void add_pairs(Scene& scene, Subject& subject, const Outputs& outputs) {
   const auto strict = [&c](std::uint32_t tensor) -> double {
     return data_type(tensor_dtype(c, tensor)).computed_in == Dtype::f64 ? 8 : 1;
   };
-  for_each_rotated_head(problem, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
-                                     std::int64_t h) {
-    const HeadPlace at{tensor, b, t, h};
+  for_each_row(problem, outputs.placement, [&](const HeadPlace& at) {
+    const auto& [tensor, b, t, h] = at;
+    if (problem.asked.tensor[tensor].rotate == 0) return;
     const auto rotations = rotations_of(problem, subject.oracle, outputs.placement, tensor, b, {t});
     for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
       Seen s{};
@@ -125,7 +132,7 @@ void add_pairs(Scene& scene, Subject& subject, const Outputs& outputs) {
 // Gives elements outside the windows numbers, which may be read and have to be copied.
 void tame_copies(Problem& p) {
   for (const int placement : {0, 1})
-    for_each_copied(p, [&](const HeadPlace& at, std::int64_t e) {
+    for_each_copied(p, placement, [&](const HeadPlace& at, std::int64_t e) {
       const auto in = static_cast<std::size_t>(p.tensor[at.tensor].in);
       auto& other = p.other_inputs[in];
       auto& bytes = placement == 1 && !other.empty() ? other : p.buffers[in].content;
@@ -212,28 +219,26 @@ std::string first_wrong(const Scene& scene) {
   const auto& positions = w.placement == 1 ? p.other_positions : p.positions;
   const std::vector<std::int64_t> shown(
       positions.begin(), std::next(positions.begin(), std::min(few, std::ssize(positions))));
+  std::string got = fmt::format("{:.9g}", w.got), expected = fmt::format("{:.9g}", w.expected);
+  if (got == expected && w.got_bits != w.expected_bits) {  // two kinds of NaN
+    got += fmt::format(" ({:#x})", w.got_bits);
+    expected += fmt::format(" ({:#x})", w.expected_bits);
+  }
   return fmt::format(
-      "first wrong: {}.{} element {}, got {:.9g}, expected {:.9g}; call {} of 2, "
-      "position{} {}{}",
-      tensor_words[w.at.tensor], marks(&p.append, w.at.tensor) ? "cache" : "out", index(w), w.got,
-      w.expected, w.placement + 1, positions.size() == 1 ? "" : "s", fmt::join(shown, ", "),
+      "first wrong: {}.{} element {}, got {}, expected {}; call {} of 2, position{} {}{}",
+      tensor_words[w.at.tensor], marks(&p.append, w.at.tensor) ? "cache" : "out", index(w), got,
+      expected, w.placement + 1, positions.size() == 1 ? "" : "s", fmt::join(shown, ", "),
       std::ssize(positions) > few ? ", ..." : "");
 }
 
-void say_first_wrong(Subject& subject, const Case& c, Finding& finding) {
-  if (finding.kind != Finding::Kind::measured || !fails(finding) || !c.calls.empty()) return;
-  const auto scene = look_at(subject)(c, Calls::as_judged);
-  if (const std::string first = scene ? first_wrong(*scene) : ""; !first.empty())
-    finding.where += (finding.where.empty() ? "" : "; ") + first;
-}
-
-Subject put_right(const Subject& subject) {
+Subject put_right(const Subject& subject, const std::function<void(const Scene&)>& see) {
   Subject out = subject;
-  out.change = [as_it_is = subject](const Problem& problem, Outputs& outputs) mutable {
+  out.change = [as_it_is = subject, see](const Problem& problem, Outputs& outputs) mutable {
     if (has_too_many(problem.source)) return;
     Scene scene{problem, as_it_is.oracle, {}, {}};
     add_pairs(scene, as_it_is, outputs);
     add_copies(scene, outputs);
+    see(scene);
     const auto row_of = [&](const HeadPlace& at) {
       return out_row(problem, outputs.placement, at);
     };

@@ -33,6 +33,7 @@ struct Copied {
   int placement;
   double got, expected;
   bool wrong, unwritten;
+  std::uint64_t got_bits = 0, expected_bits = 0;
 };
 
 /// The calls of a case, for an explanation.
@@ -62,12 +63,10 @@ Scene scene_of(harness::Subject& subject, harness::Problem problem,
 /// got 0.5, expected 0.25; call 2 of 2, positions 9, 6, 5". Empty: no element is wrong.
 std::string first_wrong(const Scene& scene);
 
-/// Makes the case again, and says in `where` what was wrong first. A sequence stays as it is.
-void say_first_wrong(harness::Subject& subject, const harness::Case& c, harness::Finding& finding);
-
 /// The same subject, with every wrong element put right before it is judged. A case of more than
-/// 2^19 elements stays as it is.
-harness::Subject put_right(const harness::Subject& subject);
+/// 2^19 elements stays as it is. `see` is shown each call as it was.
+harness::Subject put_right(const harness::Subject& subject,
+                           const std::function<void(const Scene&)>& see);
 
 /// Runs a case. Empty if the kernel gives no outputs, or if there are too many elements to compare.
 using Look = std::function<std::optional<Scene>(const harness::Case&, Calls)>;

@@ -90,9 +90,10 @@ class Search {
       make_sizes_small();
       make_strides_small();
       make_positions_small();
-      take_any(basis_vectors(best_.smallest));
-      while (take_any(with_equal_fields(best_.smallest))) {
+      take_any(in_every_call(with_listed_slots, best_.smallest));
+      while (take_any(with_fewer_words(best_.smallest), true)) {
       }
+      take_any(basis_vectors(best_.smallest));
       changed = !(best_.smallest == before);
     }
     for (TensorCase& t : best_.smallest.tensors)  // the same problem in fewer words
@@ -115,17 +116,17 @@ class Search {
         if (!take(without_calls(best_.smallest, at, part))) at += part;
   }
 
-  bool take_any(const std::vector<Case>& cases) {
+  bool take_any(const std::vector<Case>& cases, bool again = false) {
     for (const Case& c : cases)
-      if (take(c)) return true;
+      if (take(c, again)) return true;
     return false;
   }
 
-  // True if the case still fails; then it is the best so far.
-  bool take(Case c) {
+  // True if the case still fails; then it is the best so far. `again`: it may have been tried.
+  bool take(Case c, bool again = false) {
     if (tired()) return false;
     if (property_.shape != nullptr) property_.shape(c, offer_);
-    if (c == best_.smallest || !seen_.insert(to_text(c)).second) return false;
+    if (c == best_.smallest || (!seen_.insert(to_text(c)).second && !again)) return false;
     ++tries_;
     try {
       validate(c);

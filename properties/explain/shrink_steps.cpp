@@ -86,22 +86,14 @@ constexpr Step in_tensors(Change) {
 }
 constexpr Step plain_steps[] = {
     in_tensors([](TensorCase& t) { t.rotate = true; }),
-    [](Case& c) { c.positions_null = false; },
-    [](Case& c) { c.table_spare_rows = 0; },
-    [](Case& c) { c.table_apart_pair = -1; },
-    [](Case& c) { c.table_dtype.reset(); },
     in_tensors([](TensorCase& t) { t.dtype.reset(); }),
     [](Case& c) {
       c.inv_freq.clear();
       c.scaling = "none";
       c.scaling_values.clear();
     },
-    [](Case& c) { c.rope_theta = 10000; },
-    [](Case& c) { c.axis_positions = AxisPositions::equal; },
     [](Case& c) { c = with_fewer_axes(c); },
-    [](Case& c) { c.weight_dtype.reset(), c.weight_plus_one = false; },
     in_tensors([](TensorCase& t) { t.weight = t.weight && !t.norm; }),
-    [](Case& c) { c.slot_rule = SlotRule::in_order; },
     [](Case& c) {
       std::ranges::fill(c.axis_of_pair, c.axis_of_pair.empty() ? 0 : c.axis_of_pair[0]);
     },
@@ -110,16 +102,12 @@ constexpr Step plain_steps[] = {
 // Single simplifications of memory. Each is tried alone, so the first one that a layout bug needs
 // stays out.
 constexpr Step memory_steps[] = {
-    [](Case& c) { c.one_buffer = false; },
     [](Case& c) {
       c.one_cache = false;
       for (TensorCase& t : c.tensors) t.cache = {}, t.cache_at = 0;
     },
     [](Case& c) { c.fused = false; },
     in_tensors([](TensorCase& t) { t.in_place = false, t.out = {}; }),
-    [](Case& c) { c.table_row_stride = contiguous; },
-    [](Case& c) { c.position_token_stride = contiguous; },
-    [](Case& c) { c.position_batch_stride = contiguous; },
     [](Case& c) { c.position_axis_stride = c.table_axis_stride = contiguous; },
     in_tensors([](TensorCase& t) { t.in_at = t.out_at = 0; }),
     in_tensors([](TensorCase& t) { t.in = t.out; }),
@@ -325,14 +313,20 @@ Case nearer_to_zero(const Case& c, std::int64_t by) {
   return out;
 }
 
-std::vector<Case> with_equal_fields(const Case& c) {
+std::vector<Case> with_fewer_words(const Case& c) {
   constexpr std::size_t few = 64;  // each of the new sequences has as many calls
   std::vector<Case> out;
-  if (c.calls.empty() || c.calls.size() > few) return out;
+  if (c.calls.size() > few) return out;
+  const auto is_kept = [](const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    const std::string kept[] = {"kernel",  "plugin", "property", "contract",
+                                "pairing", "dtype",  "positions"};
+    return name.ends_with(".values") || std::ranges::count(kept, name) > 0;
+  };
   std::istringstream in(to_text(c));
   const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
   for (std::size_t dropped = 0; dropped < words.size(); ++dropped) {
-    if (!words[dropped].starts_with("call.")) continue;
+    if (is_kept(words[dropped])) continue;
     std::string line;
     for (std::size_t i = 0; i < words.size(); ++i)
       if (i != dropped) line += words[i] + " ";
@@ -342,6 +336,12 @@ std::vector<Case> with_equal_fields(const Case& c) {
     }
   }
   return out;
+}
+
+std::vector<Case> with_listed_slots(const Case& c) {
+  constexpr std::int64_t few = 256;
+  if (!has_append(c) || !c.slots.empty() || c.batch * c.tokens > few) return {};
+  return {listed_slots(c)};
 }
 
 std::vector<Case> in_every_call(CaseSource source, const Case& c) {

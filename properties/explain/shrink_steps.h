@@ -23,10 +23,13 @@ std::vector<harness::Case> basis_vectors(const harness::Case& c);
 
 /// All positions nearer to 0 by as much. A nearer one becomes 0.
 harness::Case nearer_to_zero(const harness::Case& c, std::int64_t by);
-/// Sequences without `count` calls from call `at` on; and with a call that differs in one field
-/// less from the call before.
+/// Sequences without `count` calls from call `at` on; and cases with a word less, or sequences with
+/// a call that differs in one field less from the call before.
 harness::Case without_calls(const harness::Case& c, std::size_t at, std::size_t count);
-std::vector<harness::Case> with_equal_fields(const harness::Case& c);
+std::vector<harness::Case> with_fewer_words(const harness::Case& c);
+
+/// The case with its slots written out, which stay where tokens are left out.
+std::vector<harness::Case> with_listed_slots(const harness::Case& c);
 
 using CaseSource = std::vector<harness::Case> (*)(const harness::Case&);
 /// The sources of steps, big steps first.

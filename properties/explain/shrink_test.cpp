@@ -90,7 +90,10 @@ INSTANTIATE_TEST_SUITE_P(
               "property=agreement positions=0 q.heads=1 k.heads=1 t2.heads=1"},
         Known{"mutant_zero_stride_is_dense_table", "shared_inputs",
               "property=shared_inputs positions=0 q.heads=2 q.in=-1,-1,0 q.values=0,1,0,0"},
-        Known{"mutant_segfault", "norm", "property=norm positions=0 q.heads=1 q.values=0,1"}),
+        Known{"mutant_skipped_token_to_slot_0_exact", "agreement",
+              "property=agreement contract=exact tokens=2 slots=-1,0 positions=0,0 q.heads=1 "
+              "q.append=1 q.values=1,0,0,0"},
+        Known{"mutant_segfault", "norm", "property=norm positions=0 q.heads=1 q.values=1,0"}),
     [](const auto& known) { return known.param[0]; });
 
 // An error of no kernel. It counts the tries that take a real kernel long.
@@ -128,7 +131,7 @@ TEST(Shrink, GoesOnToWhereAnErrorBegins) {
         {has_many_rows, "batch=3 tokens=2 positions=from:5:1 q.heads=30000",
          "positions=0 q.heads=65536"},
         {[](const Case& c) { return c.tokens > 1 && c.tensors[0].in.token >= 0; },
-         "tokens=3 q.in=-1,7,-1", "tokens=2 positions=0,0 q.heads=1 q.in=-1,2,-1 q.values=0,1,0,0"},
+         "tokens=3 q.in=-1,7,-1", "tokens=2 positions=0,0 q.heads=1 q.in=-1,2,-1 q.values=1,0,0,0"},
         {has_false_block,
          "tokens=24 positions=0,0,0,0,9,4,2,8,3,3,3,3,3,3,3,3,127,149,142,125,135,131,95,134",
          "tokens=8 positions=0,0,0,0,0,0,0,7 q.heads=1"}}) {
@@ -191,6 +194,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Known{"mutant_position_clamped_exact", "agreement", "gain"},
                     Known{"mutant_pairing_swapped_exact", "norm", "pairs elements as interleaved"},
                     Known{"mutant_last_of_three_heads_table", "agreement",
+                          "leaves outputs unwritten"},
+                    Known{"mutant_last_partial_page_lost_exact", "unwritten_outputs",
                           "leaves outputs unwritten"},
                     Known{"mutant_frequency_in_bf16_exact", "agreement", "rounds inv_freq"}),
     [](const auto& known) { return known.param[0]; });

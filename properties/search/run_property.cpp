@@ -202,15 +202,6 @@ void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
   if (again.ran() && again.margin == shrunk.worst_margin) run.worst_case = shrunk.worst;
 }
 
-// True if the case holds once the wrong elements are put right. Otherwise a cause of theirs does
-// not explain the failure. Each process is fresh, as that of the failure was.
-bool is_of_single_elements(Subject& subject, const Property& property, const Shrunk& shrunk) {
-  if (shrunk.only_after_others) return false;
-  subject.worker.restart();
-  Subject right = put_right(subject);
-  return check_case(property, right, shrunk.smallest).holds();
-}
-
 // True if the case fails in a fresh process, and holds when it is made again there. A kernel that
 // is wrong at random would have to be so in three processes. An exception is not asked: a fresh
 // process, which imports a framework again, has shown it already.
@@ -228,9 +219,9 @@ bool fails_at_first(Subject& subject, const Property& property, const Shrunk& sh
 }
 
 // Makes the failing case as small as possible, and looks for its cause. All that is reported is
-// about that case.
-void shrink_and_explain(PropertyRun& run, Subject& subject, const Property& property,
-                        const Offer& offer) {
+// about that case. The failure was found: if the search throws, it stands without a cause.
+void shrink_failure(PropertyRun& run, Subject& subject, const Property& property,
+                    const Offer& offer) try {
   const Case first = *run.failing;
   const Shrunk shrunk = shrink(subject, property, offer, first, run.worst);
   run.worst = shrunk.finding;
@@ -240,30 +231,10 @@ void shrink_and_explain(PropertyRun& run, Subject& subject, const Property& prop
     run.worst.reason += " (" + std::string(only_at_first) + ")";
     return;
   }
-  if (run.worst.kind == Finding::Kind::crash && !shrunk.only_after_others)
-    run.cause = cause_of_crash(subject, property, shrunk.smallest, run.worst);
-  if (run.worst.kind != Finding::Kind::measured) return;
-  keep_worst(run, subject, property, shrunk);
-  const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);
-  if (!diagnosis.first.empty())
-    run.worst.where += (run.worst.where.empty() ? "" : "; ") + diagnosis.first;
-  const bool explained = is_of_single_elements(subject, property, shrunk);
-  if (explained) run.cause = diagnosis.cause;
-  std::vector<std::string> parts{diagnosis.where, run.worst.diagnosis};
-  if (explained && run.cause.empty()) parts.emplace_back(holds_put_right);
-  std::erase(parts, "");
-  run.worst.diagnosis = fmt::format("{}", fmt::join(parts, "; "));
-}
-
-// The failure was found: what shrinking or the search for a cause throws stands beside it.
-void shrink_failure(PropertyRun& run, Subject& subject, const Property& property,
-                    const Offer& offer) {
-  try {
-    shrink_and_explain(run, subject, property, offer);
-  } catch (const std::exception& error) {
-    run.worst.diagnosis += fmt::format("{}the search for a cause broke off: {}",
-                                       run.worst.diagnosis.empty() ? "" : "; ", error.what());
-  }
+  if (!shrunk.only_after_others)
+    run.cause = explain(subject, property, shrunk.smallest, first, run.worst);
+  if (run.worst.kind == Finding::Kind::measured) keep_worst(run, subject, property, shrunk);
+} catch (const std::exception&) {
 }
 
 // properties/search/regressions.txt as one string, because an installed command has no such file.

@@ -71,7 +71,7 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& fa
       if (const auto at = row.reason.find(fmt::format(" ({})", only_at_first));
           at != std::string::npos)
         row.reason.resize(at);
-      row.reason += " (it held when it was made again, alone, in a new process)";
+      row.reason += held_again;
       row.replay = again;
     }
   } else if (run.executed == 0) {

@@ -9,9 +9,10 @@
 #include "harness/judge/judge.h"
 #include "properties/array/offered_features.h"
 #include "properties/explain/check_case.h"
-#include "properties/explain/scene.h"
+#include "properties/explain/diagnosis.h"
 #include "properties/search/cell_run.h"
 #include "properties/search/verdict_rows.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -192,10 +193,11 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
   validate(c);
   if (is_extreme(c.data) && property->check != property_named(first_to_ask).check)
     throw BadCase("replay line: data=subnormal, edge and span are for property=agreement");
-  if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property};
+  if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property, {}};
   Finding found = check_case(*property, subject, c);  // a worker that starts again lists anew
-  say_first_wrong(subject, c, found);
-  return {std::move(found), subject.facts, property};
+  std::string cause;
+  if (fails(found) && c.calls.empty()) cause = explain(subject, *property, c, c, found);
+  return {std::move(found), subject.facts, property, std::move(cause)};
 }
 
 }  // namespace ropewalk::properties

@@ -57,6 +57,7 @@ struct Replayed {
   harness::Finding finding;
   harness::KernelFacts facts;
   const Property* property;
+  std::string cause;
 };
 Replayed replay(harness::Worker& worker, Oracle& oracle, const harness::Case& c);
 

@@ -75,7 +75,8 @@ void add_verdict(const VerdictRow& row, Suite& suite) {
       fmt::format("{}.{}.{}.{}", kernel_name(row), row.pairing, row.dtype, row.angle_contract);
   const std::string title = std::string(is_on_everything(row) ? everything : row.property);
   const std::string message =
-      fmt::format("{}{}{}", verdict, row.reason.empty() ? "" : ": ", row.reason);
+      fmt::format("{}{}{}{}{}", verdict, row.reason.empty() ? "" : ": ", row.reason,
+                  row.cause.empty() ? "" : "; cause: ", row.cause);
   std::string inside;
   if (is_failure(verdict))
     inside = row.known.empty()

@@ -350,6 +350,8 @@ TEST(JUnit, CountsCases) {
   EXPECT_EQ(count(text, "<skipped "), 18u);
   Results cut_off = results;
   cut_off.complete = false;
+  for (VerdictRow& row : cut_off.verdicts) row.cause = "writes noughts";
+  EXPECT_EQ(count(junit_of(cut_off), "; cause: writes noughts\">"), 6u);
   EXPECT_EQ(count(junit_of(cut_off), "<failure type=\"CUT_OFF\""), 1u);
 }
 

@@ -33,9 +33,12 @@ struct RunRow {
 };
 
 struct VerdictRow;
+/// Ends the reason of a failure that no replay line shows.
+inline constexpr std::string_view held_again =
+    " (it held when it was made again, alone, in a new process)";
 /// Of two failures of a kernel, the reader should see the one that tells more first. An unknown
-/// failure goes before a known one, then agreement or one with a cause, then one with a broken
-/// rule.
+/// failure goes before a known one, then one that a replay line shows, then one with a cause, then
+/// agreement, then one with a broken rule.
 bool tells_more(const VerdictRow& a, const VerdictRow& b);
 
 /// The verdict on one kernel and one property.

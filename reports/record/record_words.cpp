@@ -10,12 +10,14 @@ bool tells_more(const VerdictRow& a, const VerdictRow& b) {
   const auto order = [](const VerdictRow& row) {
     const bool measured = row.verdict == Verdict::fail && row.margin > 1;
     const bool plain = measured && row.property == "agreement";
-    const int kind = plain || !row.cause.empty()       ? 0
-                     : row.verdict == Verdict::vacuous ? 3
-                     : measured                        ? 2
-                                                       : 1;
-    constexpr int last = 4;
-    return row.known.empty() ? kind : kind + last;
+    const int kind = !row.cause.empty()                ? 0
+                     : plain                           ? 1
+                     : row.verdict == Verdict::vacuous ? 4
+                     : measured                        ? 3
+                                                       : 2;
+    constexpr int last = 5;
+    return kind + (row.reason.ends_with(held_again) ? last : 0) +
+           (row.known.empty() ? 0 : 2 * last);
   };
   return order(a) < order(b);
 }

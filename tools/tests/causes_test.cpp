@@ -86,6 +86,23 @@ TEST(Causes, AnotherErrorHasABlockOfItsOwn) {
   }
 }
 
+// The row of the law is first, since its line shows the failure; the others held when made again.
+TEST(Causes, AStateOfEarlierCallsIsOneBlock) {
+  const std::string out =
+      ropewalk("verify --profile smoke --kernel causes_scale_kept" + plugin).out;
+  const auto last = out.rfind("      claim ");
+  EXPECT_LE(blocks_in(out), 2) << out;
+  EXPECT_TRUE(contains(out.substr(last), "cause      keeps something of an earlier call")) << out;
+  EXPECT_FALSE(contains(out.substr(last), "made again, alone")) << out;
+  EXPECT_FALSE(contains(verify("causes_sign"), "keeps something")) << "control";
+}
+
+TEST(Causes, AReplayNamesItToo) {
+  const Result r = ropewalk("replay 'kernel=causes_sign property=agreement positions=1 q.heads=1" +
+                            (" plugin=" + std::string(ROPEWALK_SENTENCES_PLUGIN)) + "'");
+  EXPECT_TRUE(contains(unwrapped(r.out), "cause      subtracts in second elements")) << r.out;
+}
+
 TEST(Causes, AnErrorOfTheFirstCallAloneIsCalledThat) {
   const std::string words = " (only in the first call of a process)\n";
   const std::string out = unwrapped(verify("causes_first_call", " --property order"));

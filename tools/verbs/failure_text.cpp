@@ -53,9 +53,11 @@ std::string without_cell(const std::string& case_text) {
 
 // Two failures of a kernel are of one cause if they share one of these words: the name of what it
 // does instead (two may fit), the words of a crash or a broken rule, that only the first call of a
-// process fails, or else the same case and place in several cells.
+// process fails, that only calls after others fail, or else the same case and place in several
+// cells.
 std::vector<std::string> cause_keys(const VerdictRow& row) {
   const auto key = [&](const std::string& words) { return row.known + "\n" + words; };
+  if (row.reason.ends_with(held_again)) return {key(std::string(keeps_something))};
   if (row.reason.find(only_at_first) != std::string::npos) return {key(std::string(only_at_first))};
   if (const std::string raised = exception_of(row.reason); !raised.empty()) return {key(raised)};
   if (row.property == conduct_property) {  // counts differ from cell to cell
@@ -69,7 +71,7 @@ std::vector<std::string> cause_keys(const VerdictRow& row) {
                     : row.property + row.reason + row.where + without_cell(row.shrunk_case))};
   std::vector<std::string> keys;
   constexpr std::string_view between = ", or ";
-  std::string names = row.cause.substr(0, row.cause.find(" ("));
+  std::string names = row.cause.substr(0, std::min(row.cause.find(" ("), row.cause.find(": ")));
   for (const std::string_view word : pairing_words)  // what is wrong in both pairings is one error
     for (auto at = names.find(word); at != names.npos; at = names.find(word))
       names.erase(at, word.size());

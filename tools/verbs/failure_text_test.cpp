@@ -44,6 +44,14 @@ TEST(FailureText, AnErrorIsAPartOfWhatItIsMeasuredBy) {
             "1.2e-02 of |x|, allowed 3.9e-03");
 }
 
+TEST(FailureText, TheFirstOfAllHasACauseAndAReplayLine) {
+  VerdictRow plain = row_of(2, 1, "u"), named = plain, held = plain;
+  plain.property = "agreement";
+  named.cause = held.cause = "a cause";
+  held.reason = std::string("wrong") + std::string(report::held_again);
+  EXPECT_TRUE(tells_more(named, plain) && tells_more(plain, held) && !tells_more(held, named));
+}
+
 TEST(FailureText, LinesEndAtPartsThenAtSpacesThenAtCommas) {
   const std::string word(60, 'a');
   EXPECT_EQ(wrapped(word + "; " + word, 2), (std::vector{word + ";", "  " + word}));

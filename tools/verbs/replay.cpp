@@ -38,6 +38,7 @@ int run(const ReplayOptions& options) {
   row.claim = r.property->claim;
   PropertyRun once;
   once.worst = r.finding;
+  once.cause = r.cause;
   once.planned = 1;
   once.executed = r.finding.ran() ? 1 : 0;
   once.compared = r.finding.compared > 0 ? 1 : 0;
@@ -61,6 +62,7 @@ int run(const ReplayOptions& options) {
       print("margin", fmt::format("{:.9g} of a bound of {:.4g} {}, {} values compared", row.margin,
                                   row.bound, row.bound_unit, row.compared));
     print("where", row.where);
+    print("cause", row.cause);
     print("diagnosis", row.diagnosis);
   }
   return exit_code_of({row});

@@ -215,6 +215,38 @@ const RegisteredKernel batch_tokens{
            return t.batch * p.tokens + t.index;
          }>)};
 
+// ---- caches, weights, a state
+
+KernelInfo fused(const char* name, std::uint32_t kind, decltype(rope_kernel::apply) apply) {
+  KernelInfo k = with(name, apply);
+  k.extensions = extension_bit(kind);
+  return k;
+}
+// Of one head.
+std::int32_t all_but_slot_0(const rope_problem* p, const rope_operands* o, void*) {
+  for_each_token(*p, *o, [&](const Token& token) {
+    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
+      if (head.out != append_of(*o)->cache[0]) right_head(*p, head);
+    });
+  });
+  return ROPE_OK;
+}
+std::int32_t exchanged_weights(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_norm_operands other = *norm_of(*o);
+  std::swap(other.weight[0], other.weight[1]);
+  rope_operands seen = *o;
+  seen.next = &other.ext;  // the norm is the only extension
+  return right(p, &seen, state);
+}
+const RegisteredKernel not_slot_0{fused("s_not_slot_0", ROPE_EXT_APPEND, all_but_slot_0)};
+const RegisteredKernel exchanged{fused("s_exchanged_weights", ROPE_EXT_NORM, exchanged_weights)};
+const auto scale_kept = rotating<[](const rope_problem& p, const Head<float>& head) {
+  static const double first_scale = p.attention_scale;
+  rope_problem seen = p;
+  seen.attention_scale = first_scale;
+  right_head(seen, head);
+}>("causes_scale_kept");
+
 // ---- for causes_test: a sign error that many properties find, and another error beside it
 
 void wrong_sign(const rope_problem& p, const Head<float>& head) {

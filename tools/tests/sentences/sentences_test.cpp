@@ -48,6 +48,13 @@ const std::string drafts = "tokens=8 rotary_dim=8 positions=5,6,6,7,8,10,11,12 q
 const std::string one_pair = "positions=5 q.heads=1";
 const std::string rising = "tokens=2 rotary_dim=8 positions=3,9 q.head_dim=8";
 const std::string wide_table = row + "table_dtype=f16";
+const std::string append =
+    "contract=exact tokens=4 rotary_dim=8 q.head_dim=8 q.heads=2 q.append=1 ";
+const std::string sections =
+    "tokens=3 rotary_dim=8 axes=2 axis_of_pair=0,0,1,1 positions=5,9,2,7,11,4 q.heads=3 "
+    "q.head_dim=8";
+const std::string normed =
+    "tokens=3 rotary_dim=8 positions=5,9,2 q.head_dim=8 k.heads=1 k.head_dim=8 q.norm=1 k.norm=1";
 const std::string few = "positions=5 rotary_dim=4 q.head_dim=4 ";
 
 const struct {
@@ -57,7 +64,7 @@ const struct {
     {"reads what its outputs held before the call", "s_reads_output", "mutant_no_tail_table",
      adjacent},
     {"makes NaN or infinity of finite inputs", "s_makes_nan", "s_zero_times_beside", window},
-    {"elements outside the window, right if they hold numbers", "s_zero_times_beside",
+    {"elements that are not rotated, right if they hold numbers", "s_zero_times_beside",
      "s_makes_nan", window},
     {"reads unused rows of tables", "s_row_before", "s_makes_nan", one_pair},
     {"reads poison, which lies around rows and behind tables", "s_reads_gap", "s_row_before",
@@ -99,10 +106,25 @@ const struct {
     {"only in the first call of a prepared state", "s_first_call", "s_wrong_if_ascending", rising},
     {"only in the first call of a prepared state", "s_first_call", "s_every_other", rising},
     {"only in the second call of a prepared state", "s_second_call", "s_stale_position", rising},
-    {"each call of this case, made alone, is right", "control_scalar_table",
+    {"writes a token without a slot to slot 0", "mutant_skipped_token_to_slot_0_exact",
+     "mutant_slot_of_next_token_exact", append + "positions=5,9,2,7 slots=1,0,2,-1"},
+    {"writes a token to the slot of the next", "mutant_slot_of_next_token_exact",
+     "mutant_slots_of_first_call_exact", append + "positions=5,9,2,7 slots=1,0,2,3"},
+    {"uses the slots of the call before", "mutant_slots_of_first_call_exact",
+     "mutant_slot_of_next_token_exact", append + "positions=5,9,2,7 slots=1,0,2,3"},
+    {"leaves slot 0 out", "s_not_slot_0", "mutant_no_tail_table", "q.append=1 " + one_pair,
+     "q.append=1 " + one_pair},
+    {"turns pairs by other axes than their own: pair 1 by axis 1",
+     "mutant_sections_as_axes_in_turn_table", "mutant_first_axis_for_all_table", sections},
+    {"exchanges the weights of the first two tensors", "s_exchanged_weights",
+     "mutant_weights_of_q_for_k_exact", normed},
+    {"writes zeros for subnormal numbers, which flushes_subnormals=True declares",
+     "mutant_range_subnormal_f64_table", "mutant_range_tiny_f64_table",
+     row + " data=subnormal dtype=f64"},
+    {"the call of this case, made alone, is right", "control_scalar_table",
      "mutant_untouched_never_written_table", window},
-    {"only outside the rotated window", "mutant_untouched_never_written_table",
-     "mutant_no_tail_table", window + "pairing=interleaved"},
+    {"only in what is not rotated", "mutant_untouched_never_written_table", "mutant_no_tail_table",
+     window + "pairing=interleaved"},
 };
 
 TEST_F(Sentences, EachIsSaidWhereItIsTrueAndNotOfALookalike) {
