@@ -6,6 +6,7 @@ Arrays are NumPy's over the caller's memory, on a device too, where nobody reads
 
 import ctypes as C
 import itertools
+import threading
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,6 +14,8 @@ import numpy as np
 
 from . import contract as c
 from .views import NUMPY, over, results_of
+
+raised = {}  # thread -> what a function raised at odd strides alone
 
 
 class State:
@@ -172,6 +175,7 @@ def _moved(library, by_token, move, steps):
 def _run_group(state, group, values, b):
     """The function with the tensors of a group, and what copies them there and back."""
     kernel, library, before, after, outs = state.kernel, state.library, [], [], []
+    values["odd"] = {}
     for name, places in zip(kernel.takes, group):
         if kernel.is_flat and len(places) == 1 and (flat := _as_it_lies(kernel, *places[0][:2], b)):
             x, y = flat
@@ -191,9 +195,17 @@ def _run_group(state, group, values, b):
         else:
             x, y = [_laid_out(a, kernel.layout, b) for a in places[0][:2]]
         values[name] = library.wrap(x, state.dtype)
+        if has_odd_strides(x) and kernel.returns == "new" and not kernel.device:
+            values["odd"][name] = x
         outs.append(library.wrap(y, state.dtype))
         values[f"{name}_out" if len(kernel.takes) > 1 else "out"] = outs[-1]
     return [*before, _run(state, values, outs[: len(kernel.gives)]), *after]
+
+
+def has_odd_strides(x):
+    """Whether neither a contiguous tensor, nor its transpose, nor a slice of heads has these strides."""
+    length = x.shape[-1] * x.itemsize
+    return any(n > 1 and stride % length for n, stride in zip(x.shape[:-1], x.strides))
 
 
 def _as_it_lies(kernel, a, to, b):
@@ -314,10 +326,14 @@ def _run(state, values, outs):
     """Calls the function and copies what it returns into `outs`."""
     kernel, library = state.kernel, state.library
 
-    def calling(given):
+    def plainly(given):
         if state.transpose and kernel.inverse == "autograd":
             return library.gradient(kernel, given, outs)
         return library.calling(kernel.function, *kernel.arguments(given))
+
+    def calling(given):
+        call = plainly(given)
+        return partial(_or_contiguous, state, call, plainly, given) if given["odd"] else call
 
     call, *others = [calling({**values, **moved}) for moved in values["moved"]]
     if kernel.returns != "new":
@@ -343,6 +359,22 @@ def _run(state, values, outs):
             copy(out, value)
 
     return run_pair
+
+
+def _or_contiguous(state, call, calling, given):
+    """A call at odd strides. If it raises, and does not with contiguous copies, it counts with them,
+    and `raised` has the exception: which strides a function takes is a matter of contract."""
+    try:
+        return call()
+    except Exception as error:
+        copies = {name: state.library.wrap(np.ascontiguousarray(x), state.dtype)
+                  for name, x in given["odd"].items()}
+        try:
+            returned = calling({**given, **copies})()
+        except Exception:
+            raise error from None
+        raised[threading.get_ident()] = error
+        return returned
 
 
 def _run_moved(state, calls, outs):

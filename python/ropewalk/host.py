@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from . import contract as c
-from .calls import State, bind, warm_up
+from .calls import State, bind, raised, warm_up
 from .channel import in_one_line
 from . import decorator
 from .decorator import KernelError, offered
@@ -81,7 +81,8 @@ def told_in_c(function):
 
 
 def why():
-    return failures.pop(threading.get_ident(), "")
+    error = raised.pop(threading.get_ident(), None)
+    return failures.pop(threading.get_ident(), told(error) if error else "")
 
 
 def refusal(kernel, p):
