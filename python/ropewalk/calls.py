@@ -6,6 +6,7 @@ Arrays are NumPy's over the caller's memory, on a device too, where nobody reads
 
 import ctypes as C
 import itertools
+import re
 import threading
 from functools import partial
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ class State:
         p = self.problem = c.Problem.from_buffer_copy(problem)
         p.kept_map = p.axis_of_pair
         self.kernel, self.library, self.norm, self.caches = kernel, library, p.norm, {}
+        self.given = None  # what a call gives the function, by name
         self.dtype, self.table_dtype = c.DTYPES[p.tensor[0].in_dtype], c.DTYPES[p.table_dtype]
         self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"
         self.transpose = p.operation == c.TRANSPOSE
@@ -179,7 +181,7 @@ def _run_group(state, group, values, b):
     for name, places in zip(kernel.takes, group):
         if kernel.is_flat and len(places) == 1 and (flat := _as_it_lies(kernel, *places[0][:2], b)):
             x, y = flat
-        elif kernel.is_flat:
+        elif kernel.is_flat:  # a list of parts
             sizes = [a.shape[2] * a.shape[3] for a, _, _ in places]
             x = library.empty((places[0][0].shape[1], sum(sizes)), places[0][0].dtype)
             y = x if kernel.returns == "in_place" else library.empty(x.shape, x.dtype)
@@ -192,6 +194,8 @@ def _run_group(state, group, values, b):
                     after.append(library.copier(to[b], part[1]))
                 elif written is None:
                     after.append(library.copy_changed(to[b], part[1]))
+            if kernel.layout == "BT3HD":
+                x, y = (a.reshape(1, len(a), 3, -1, places[0][0].shape[3]) for a in (x, y))
         else:
             x, y = [_laid_out(a, kernel.layout, b) for a in places[0][:2]]
         values[name] = library.wrap(x, state.dtype)
@@ -231,7 +235,8 @@ def _table(kernel, array, b):
     if array.ndim == 2:
         return array
     if kernel.heads_axis:
-        return _laid_out(array[..., None, :], kernel.layout, b)
+        array = array[..., None, None, :] if kernel.layout == "BT3HD" else array[..., None, :]
+        return _laid_out(array, kernel.layout, b)
     if b is not None:
         return array[..., b, :, :]
     return array.swapaxes(-3, -2) if kernel.layout == "TBHD" else array
@@ -324,7 +329,7 @@ def _in_form(library, form, pairing, cos, sin, steps):
 
 def _run(state, values, outs):
     """Calls the function and copies what it returns into `outs`."""
-    kernel, library = state.kernel, state.library
+    kernel, library, state.given = state.kernel, state.library, values
 
     def plainly(given):
         if state.transpose and kernel.inverse == "autograd":
@@ -359,6 +364,16 @@ def _run(state, values, outs):
             copy(out, value)
 
     return run_pair
+
+
+def shapes_given(state, error):
+    """Of an error about shapes: what the function was given, and the words that change it."""
+    if state.given is None or not re.search("shape|size|dimension|broadcast", str(error)):
+        return ""
+    shapes = [f"{name} {tuple(state.given[name].shape)}" for name in state.kernel.parameters
+              if getattr(state.given[name], "ndim", 0) > 1]
+    words = "layout=" if state.kernel.own_angles else "layout=, tables=, heads_axis="
+    return f"; given {', '.join(shapes)}: see {words}"
 
 
 def _or_contiguous(state, call, calling, given):
