@@ -271,10 +271,10 @@ Keys ConfigReader::keys_of(std::string_view fact) const {
   const Keys named = found == type_->layer_keys.end() ? Keys{of_layer} : found->second;
   const bool stated =
       std::ranges::any_of(named, [&](const std::string& key) { return holds(key); });
-  // Gemma 4 reads this key if keys are values too.
+  // Gemma 4 reads this key if keys are values too; the types that took it over always do.
   const auto equal = fields_.find(prefix_ + "attention_k_eq_v");
-  if (named.front() == "num_global_key_value_heads" && equal != fields_.end() &&
-      equal->second == JsonValue(false))
+  if (named.front() == "num_global_key_value_heads" && type_name().starts_with("gemma4") &&
+      equal != fields_.end() && equal->second == JsonValue(false))
     return keys;
   if (!layer_.empty() && (stated || type_->layer_shape.contains(of_layer))) return named;
   const auto own = type_->names.find(fact);

@@ -95,8 +95,10 @@ class RotationReader {
     if (!place_.object.empty() && names.front() != own) names.insert(names.begin(), own);
     if (w_.tensors[0].rotary_offset > 0) return;  // latent attention has set the window already
     const bool unread = in_.plain_rule_ignores_share();
+    std::optional<double> share;
     if (!unread || !is("none")) {
-      share_ = in_.one_of<double>(names, &ConfigReader::number).value_or(1);
+      share = in_.one_of<double>(names, &ConfigReader::number);
+      share_ = share.value_or(1);
       refuse_new_key(own, in_.keys_of("share"), share_, 1);
     }
     if (!(share_ > 0 && share_ <= 1))
@@ -119,8 +121,9 @@ class RotationReader {
     if (said && share_ != 1 && *said != by_share)
       in_.fail(key, fmt::format("is {}, but {} of {} is {}", *said, share_, head_dim, by_share));
     if (said) w_.rotary_dim = *said;
-    if (!said && share_ == 1 && type == nullptr)
-      in_.assume("the whole head is rotated, since nothing says otherwise");
+    if (!said && !share && type == nullptr)
+      in_.assume(fmt::format("the whole head is rotated{}, since nothing says otherwise",
+                             place_.layer.empty() ? "" : " in " + place_.layer));
   }
 
   /// Older releases read theta and the share beside rope_scaling alone.
@@ -313,10 +316,11 @@ class RotationReader {
     return *each.otherwise;
   }
 
-  /// Ministral 3 and Mistral 4 multiply Q once more, after its rotation.
+  /// Ministral 3 and Mistral 4 multiply Q once more, after its rotation. A type that is not known
+  /// may do so too.
   void say_factor_of_q() {
     const std::string key = "llama_4_scaling_beta";
-    if (in_.type() == nullptr || !in_.type()->rope.contains(key)) return;
+    if (in_.type() != nullptr && !in_.type()->rope.contains(key)) return;
     const auto beta = in_.number(of_rope(key));
     const auto original = in_.positions(of_rope(original_key));
     if (beta && original && *beta != 0)

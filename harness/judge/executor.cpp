@@ -12,6 +12,7 @@
 #include "harness/judge/placed_buffers.h"
 #include "harness/judge/second_try.h"
 #include "harness/process/guarded_mapping.h"
+#include "harness/process/script_host.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -229,7 +230,10 @@ void SideEffects::add(const SideEffects& more) {
   heap_calls += more.heap_calls;
   mapped_bytes += more.mapped_bytes;
   waits = waits || more.waits;
-  if (!unclean.empty() || more.unclean.empty()) return;
+  const bool is_light = unclean.starts_with(raises_at_strides);
+  if (more.unclean.empty() || (!unclean.empty() && !is_light) ||
+      (is_light && more.unclean.starts_with(raises_at_strides)))
+    return;
   unclean = more.unclean;
   at = more.at;
 }

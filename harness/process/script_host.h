@@ -11,7 +11,8 @@
 extern "C" struct ropewalk_script_host {
   /// Runs a file. Returns its kernels, or NULL with one line in `error`.
   const rope_kernel_list* (*load)(const char* file, char* error, std::size_t error_bytes);
-  /// The reason of the calling thread's last ROPE_FAILED; empty: none.
+  /// The reason of the calling thread's last ROPE_FAILED; or what the function raised in a call
+  /// that answered ROPE_OK (raises_at_strides); empty: none. Asking forgets it.
   void (*why)(char* text, std::size_t bytes);
   /// Static text like "python 3.11.7, numpy 2.4.6".
   const char* (*runs_in)(const rope_kernel* kernel);
@@ -39,6 +40,11 @@ inline std::string why_failed() {
   script_host->why(text, sizeof text);
   return text[0] == 0 ? "" : std::string(": ") + text;
 }
+
+/// What a call did whose function raised at strides that no model's tensor has, and did not with
+/// contiguous copies: a matter of contract. why_failed() says which exception it was.
+inline constexpr std::string_view raises_at_strides =
+    "raises where a stride is no multiple of the length of a head";
 
 inline bool is_script(std::string_view file) {
   return file.ends_with(".py");

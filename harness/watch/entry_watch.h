@@ -34,6 +34,11 @@ class EntryWatch {
 
   /// Call if an interpreted kernel waits for the device in its calls.
   void note_waits() { conduct_.waits = 1; }
+  /// Call if it raises at some strides. Whatever else is unclean goes before it.
+  void note_strides(const std::string& text) {
+    if (conduct_.is_unclean == 0) text.copy(conduct_.text, sizeof conduct_.text - 1);
+    conduct_.is_unclean = 1;
+  }
 
   /// Accepts output printed since the last entry: it is not an entry's. A benchmark library, for
   /// example, prints.

@@ -236,8 +236,9 @@ class Caller {
     std::string why;
     const auto make = [&](bool as_graph) {
       memory_.begin_apply(o, as_graph);
+      why_failed();  // what a call of many callers may have left
       answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state.address());
-      why = answer == ROPE_OK ? "" : why_failed();
+      why = why_failed();
     };
     const bool as_graph = makes_graph(kernel, call) && !waits_;
     make(as_graph);
@@ -260,6 +261,7 @@ class Caller {
     if (workspace.overrun())
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
     if (answer != ROPE_OK) throw apply_failed(answer, why);
+    if (!why.empty()) watch_.note_strides(std::string(raises_at_strides) + why);
     memory_.launch(o);
   }
 

@@ -168,8 +168,8 @@ def turns_hold(subject, rotary, positions, truth, dtype="f32"):
 
 def cause_of(subject, rotary, found, exact, positions, truth, dtype):
     """What the angles are instead, if all of them fit; else nothing."""
-    def fits(other):
-        return np.all(np.abs(found - other) <= bound_of(other, 8 * UNIT["f32"], dtype))
+    def fits(other, room=8 * UNIT["f32"]):
+        return np.all(np.abs(found - other) <= bound_of(other, room, dtype))
 
     others = {f"positions rounded to {t}": rounded(positions, t) for t in ("bf16", "f16")}
     others |= {f"position {d:+d}": positions + d for d in (1, -1)}
@@ -178,8 +178,9 @@ def cause_of(subject, rotary, found, exact, positions, truth, dtype):
             if fits(expected(subject, rotary, at, truth)[0]):
                 return f"these are the angles of {what}"
     scale = truth["attention_scale"]
-    if scale != 1 and fits(exact / scale):
-        return f"the rule's factor on cos and sin, {scale:.6g}, is missing"
+    if scale != 1 and fits(*expected(subject, rotary, positions, {**truth, "attention_scale": 1.0})):
+        return (f"the rule's factor on cos and sin, {scale:.6g}, is missing: scale_elsewhere=True, "
+                "if the scale of the softmax has it")
     if fits(exact.conj()):
         return "they turn backwards"
     narrow, parts = bound_of(exact, 8 * UNIT["f32"], "bf16"), (found.real, found.imag)

@@ -71,6 +71,7 @@ def run(verb, *words):
 
 def plugin_of(fn, words):
     """(a file that offers the function, the names of its kernels)."""
+    __tracebackhide__ = True
     function = reference(fn)
     if words or not decorations(fn):
         bound = inspect.signature(kernel).bind(**words)
@@ -92,6 +93,7 @@ def decorations(fn):
 
 def reference(fn):
     """An expression that finds the same function in another process."""
+    __tracebackhide__ = True
     module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
     loaded = sys.modules.get(module)
     file = getattr(loaded, "__file__", None)
@@ -109,6 +111,7 @@ def reference(fn):
 def name_of(fn):
     """(module, name) of a closure, a lambda or a method: that of the variable of a module that holds
     it, or its object."""
+    __tracebackhide__ = True
     for module, loaded in list(sys.modules.items()):
         for name, value in list(getattr(loaded, "__dict__", {}).items()):
             if value is fn:

@@ -6,6 +6,8 @@ Arrays are NumPy's over the caller's memory, on a device too, where nobody reads
 
 import ctypes as C
 import itertools
+import re
+import threading
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,6 +15,8 @@ import numpy as np
 
 from . import contract as c
 from .views import NUMPY, over, results_of
+
+raised = {}  # thread -> what a function raised at odd strides alone
 
 
 class State:
@@ -22,6 +26,7 @@ class State:
         p = self.problem = c.Problem.from_buffer_copy(problem)
         p.kept_map = p.axis_of_pair
         self.kernel, self.library, self.norm, self.caches = kernel, library, p.norm, {}
+        self.given = None  # what a call gives the function, by name
         self.dtype, self.table_dtype = c.DTYPES[p.tensor[0].in_dtype], c.DTYPES[p.table_dtype]
         self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"
         self.transpose = p.operation == c.TRANSPOSE
@@ -172,10 +177,11 @@ def _moved(library, by_token, move, steps):
 def _run_group(state, group, values, b):
     """The function with the tensors of a group, and what copies them there and back."""
     kernel, library, before, after, outs = state.kernel, state.library, [], [], []
+    values["odd"] = {}
     for name, places in zip(kernel.takes, group):
         if kernel.is_flat and len(places) == 1 and (flat := _as_it_lies(kernel, *places[0][:2], b)):
             x, y = flat
-        elif kernel.is_flat:
+        elif kernel.is_flat:  # a list of parts
             sizes = [a.shape[2] * a.shape[3] for a, _, _ in places]
             x = library.empty((places[0][0].shape[1], sum(sizes)), places[0][0].dtype)
             y = x if kernel.returns == "in_place" else library.empty(x.shape, x.dtype)
@@ -188,12 +194,22 @@ def _run_group(state, group, values, b):
                     after.append(library.copier(to[b], part[1]))
                 elif written is None:
                     after.append(library.copy_changed(to[b], part[1]))
+            if kernel.layout == "BT3HD":
+                x, y = (a.reshape(1, len(a), 3, -1, places[0][0].shape[3]) for a in (x, y))
         else:
             x, y = [_laid_out(a, kernel.layout, b) for a in places[0][:2]]
         values[name] = library.wrap(x, state.dtype)
+        if has_odd_strides(x) and kernel.returns == "new" and not kernel.device:
+            values["odd"][name] = x
         outs.append(library.wrap(y, state.dtype))
         values[f"{name}_out" if len(kernel.takes) > 1 else "out"] = outs[-1]
     return [*before, _run(state, values, outs[: len(kernel.gives)]), *after]
+
+
+def has_odd_strides(x):
+    """Whether neither a contiguous tensor, nor its transpose, nor a slice of heads has these strides."""
+    length = x.shape[-1] * x.itemsize
+    return any(n > 1 and stride % length for n, stride in zip(x.shape[:-1], x.strides))
 
 
 def _as_it_lies(kernel, a, to, b):
@@ -219,7 +235,8 @@ def _table(kernel, array, b):
     if array.ndim == 2:
         return array
     if kernel.heads_axis:
-        return _laid_out(array[..., None, :], kernel.layout, b)
+        array = array[..., None, None, :] if kernel.layout == "BT3HD" else array[..., None, :]
+        return _laid_out(array, kernel.layout, b)
     if b is not None:
         return array[..., b, :, :]
     return array.swapaxes(-3, -2) if kernel.layout == "TBHD" else array
@@ -312,12 +329,16 @@ def _in_form(library, form, pairing, cos, sin, steps):
 
 def _run(state, values, outs):
     """Calls the function and copies what it returns into `outs`."""
-    kernel, library = state.kernel, state.library
+    kernel, library, state.given = state.kernel, state.library, values
 
-    def calling(given):
+    def plainly(given):
         if state.transpose and kernel.inverse == "autograd":
             return library.gradient(kernel, given, outs)
         return library.calling(kernel.function, *kernel.arguments(given))
+
+    def calling(given):
+        call = plainly(given)
+        return partial(_or_contiguous, state, call, plainly, given) if given["odd"] else call
 
     call, *others = [calling({**values, **moved}) for moved in values["moved"]]
     if kernel.returns != "new":
@@ -343,6 +364,32 @@ def _run(state, values, outs):
             copy(out, value)
 
     return run_pair
+
+
+def shapes_given(state, error):
+    """Of an error about shapes: what the function was given, and the words that change it."""
+    if state.given is None or not re.search("shape|size|dimension|broadcast", str(error)):
+        return ""
+    shapes = [f"{name} {tuple(state.given[name].shape)}" for name in state.kernel.parameters
+              if getattr(state.given[name], "ndim", 0) > 1]
+    words = "layout=" if state.kernel.own_angles else "layout=, tables=, heads_axis="
+    return f"; given {', '.join(shapes)}: see {words}"
+
+
+def _or_contiguous(state, call, calling, given):
+    """A call at odd strides. If it raises, and does not with contiguous copies, it counts with them,
+    and `raised` has the exception: which strides a function takes is a matter of contract."""
+    try:
+        return call()
+    except Exception as error:
+        copies = {name: state.library.wrap(np.ascontiguousarray(x), state.dtype)
+                  for name, x in given["odd"].items()}
+        try:
+            returned = calling({**given, **copies})()
+        except Exception:
+            raise error from None
+        raised[threading.get_ident()] = error
+        return returned
 
 
 def _run_moved(state, calls, outs):

@@ -10,7 +10,7 @@ CHOICES = {
     "pairing": (*PAIRINGS, "both"),
     "arrays": ("numpy", "torch", "jax", "cupy", "raw"),
     "device": (None, "cuda"),
-    "layout": ("BTHD", "BHTD", "TBHD", "1THD", "THD", "TD"),
+    "layout": ("BTHD", "BHTD", "TBHD", "1THD", "THD", "TD", "BT3HD"),
     "tables": ("half", "full", "twice", "packed", "complex", "cache"),
     "tables_dtype": (None, "data"),
     "angles": ("table", "exact", "f32"),
@@ -28,7 +28,7 @@ class KernelError(Exception):
 
 
 # fmt: off
-def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), layout="BTHD",
+def kernel(*, pairing=None, name=None, arrays="numpy", device=None, dtypes=("f32",), layout="BTHD",
            tables="half", tables_dtype=None, angles="table", inverse=None, returns=None, in_place=None, names=None,
            whole=False, heads_axis=True, head_dims=None, rotary_dim=None, rotary_offset=None, max_position=None,
            theta=None, raw=False, compiles=False, interpreter=False, own_threads=False,
@@ -61,7 +61,8 @@ def kernel(*, pairing, name=None, arrays="numpy", device=None, dtypes=("f32",), 
                 DLPack and __cuda_array_interface__, for raw=True. Work goes to the library's current
                 stream, or for "raw" to the one at call.stream
     layout      x is [batch, tokens, heads, rotary_dim] for BTHD; TBHD: Megatron's SBHD; 1THD, THD
-                and TD, [tokens, heads * head_dim] and contiguous: one call a batch row
+                and TD, [tokens, heads * head_dim] and contiguous: one call a batch row. Of qkv BT3HD,
+                [1, tokens, 3, heads, head_dim], in one call a batch row, with as many heads of k as of q
     names       parameters of other names: names={"xq": "q", "freqs_cis": "table"}
     whole       x is whole heads, of which the function rotates the window; so for TD, qkv, q_weight, slots
     tables_dtype   "data": tables have the type of the data, and are judged as such
@@ -116,6 +117,7 @@ class Kernel:
         self.is_flat = self.layout == "TD" or "qkv" in self.parameters
         if "qkv" in self.parameters:
             self.takes, self.returns = ("qkv",), self.returns or "in_place"
+        _require(self.layout != "BT3HD" or self.takes == ("qkv",), 'layout="BT3HD" needs qkv')
         self._choose_norm_and_append()
         self.is_fused = bool(self.normalizes or self.appends)
         self.whole = self.whole or self.is_flat or self.is_fused
@@ -127,6 +129,8 @@ class Kernel:
 
     def _check_words(self):
         _require(callable(self.function), f"{self.function!r} is not a function")
+        _require(self.pairing is not None,
+                 "pairing= is missing: rotate_half is half_split; x[..., ::2] is interleaved")
         for word, known in CHOICES.items():
             names = ", ".join(k for k in known if k)
             value = getattr(self, word)

@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from . import contract as c
-from .calls import State, bind, warm_up
+from .calls import State, bind, raised, shapes_given, warm_up
 from .channel import in_one_line
 from . import decorator
 from .decorator import KernelError, offered
@@ -63,8 +63,8 @@ def told(error):
     return f"{os.path.basename(own[-1][0])} line {own[-1][1]}: {text}" if own else text
 
 
-def failed(error):
-    failures[threading.get_ident()] = told(error)
+def failed(error, given=""):
+    failures[threading.get_ident()] = told(error)[:250] + given
     return c.FAILED
 
 
@@ -81,7 +81,8 @@ def told_in_c(function):
 
 
 def why():
-    return failures.pop(threading.get_ident(), "")
+    error = raised.pop(threading.get_ident(), None)
+    return failures.pop(threading.get_ident(), told(error) if error else "")
 
 
 def refusal(kernel, p):
@@ -137,6 +138,8 @@ def sizes_refused(kernel, p, rotated):
         v, sizes = p.tensor[2], {t.head_dim for t in p.tensor[: p.tensor_count]}
         if p.tensor_count != 3 or len(rotated) != 2 or v.rotate or v.heads != p.tensor[1].heads:
             return "takes q and k, which are rotated, and a v with the heads of k"
+        if kernel.layout == "BT3HD" and p.tensor[0].heads != v.heads:
+            return "takes as many heads of k as of q"
         if len(sizes) != 1 or rotated[0].rotary_offset != rotated[1].rotary_offset:
             return "q, k and v must have heads of one size, and one window"
     if "head_dim" in kernel.parameters and len({t.head_dim for t in rotated}) > 1:
@@ -246,7 +249,7 @@ def kept_call(state, o):
             if forks:
                 settle()
         except BaseException as error:
-            failed(error)
+            failed(error, shapes_given(state, error))
             return False
 
     if on_device:  # what a graph works on must live as long as the graph, so all of it stays
@@ -304,18 +307,33 @@ def settle():
         raise KernelError("forks, and the child returned too: a child must end by os._exit()")
 
 
+@contextlib.contextmanager
+def unheard():
+    """What is written to standard error meanwhile is dropped."""
+    kept, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
+
+
 def import_file(path):
     """Runs a file as a module of its own name. A library's file has that of the library, so its
-    folder must not come into sys.path."""
+    folder must not come into sys.path; and what it warns of is not the user's to mend."""
     path = os.path.abspath(path)
     files.add(path)
     own = os.path.join(os.path.dirname(os.path.realpath(__file__)), "libraries")
-    if os.path.dirname(os.path.realpath(path)) != own:
+    is_library = os.path.dirname(os.path.realpath(path)) == own
+    if not is_library:
         sys.path.insert(0, os.path.dirname(path))
     spec = importlib.util.spec_from_file_location(f"ropewalk_plugin_{len(files)}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    with unheard() if is_library else contextlib.nullcontext():
+        spec.loader.exec_module(module)
     return module
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .angles import (MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, compared, edges,
                      equal, expected, frequencies_hold, numpy_of, turns_hold, worse, worst_of)
+from .decorator import KernelError
 
 laws = {}  # name -> (claim, function)
 REFUSALS = IndexError, ValueError, RuntimeError, AssertionError, KeyError
@@ -35,15 +36,15 @@ def inv_freq(s):
 @law("the pairs that the rule turns turn, and no others")
 def pairs(s):
     rotary, freq, end = s.fresh(), np.array(s.answer["inv_freq"]), s.original - 1
-    scale, margins = s.answer["attention_scale"], np.zeros(s.pairs)
+    still, margins = 4 * UNIT["f32"] * s.answer["attention_scale"], np.zeros(s.pairs)
     positions = [min(end, int(np.ceil(1 / f))) if f else end for f in freq]
-    found = s.turn(rotary, positions)[0]
+    at_zero, *found = s.turn(rotary, [0, *positions])[0]
     for i, (f, p) in enumerate(zip(freq, positions)):
-        moved, should = abs(found[i, i] - scale), abs(np.exp(1j * f * p) - 1) * scale
+        moved = abs(found[i][i] - at_zero[i])  # how far it should, the other laws say
         if f == 0:
-            margins[i] = moved / (4 * UNIT["f32"] * scale)
-        elif should > 1e-4:
-            margins[i] = 0.0 if moved > should / 2 else np.inf
+            margins[i] = moved / still
+        elif abs(np.exp(1j * f * p) - 1) > 1e-4:
+            margins[i] = 0.0 if moved > still else np.inf
     i = worst_of(margins)
     does = "turns, and the rule leaves it" if freq[i] == 0 else "does not turn"
     return Finding(float(margins[i]), reason=f"pair {i} {does}", where=f"pair {i}, position "
@@ -124,10 +125,8 @@ def shorter_after_longer(s):
 
 @law("another config has its own angles, and the first keeps its")
 def second_config(s):
-    other = with_other_base(s.provider.config)
-    if other == s.provider.config:
-        raise Skipped("its config names no base of the frequencies")
-    positions, truth = [0, 1, 5, 63], s.provider.truth(other)
+    other, truth = another_config(s.provider)
+    positions = [0, 1, 5, 63]
     first = s.fresh()
     before, second = s.turn(first, positions), s.fresh(other)
     found = turns_hold(s, second, positions, truth)
@@ -140,15 +139,28 @@ def second_config(s):
                             for r in (first, s.fresh())])
 
 
-def with_other_base(config):
-    keys = "rope_theta", "rotary_emb_base", "rope_local_base_freq", "layer_rope_theta"
+def another_config(provider):
+    """A config with other frequencies, and what it comes to. A base may be one that releases read
+    differently; then the factor of the rule is another."""
+    refused = "its config names neither a base of the frequencies nor a factor"
+    bases = "rope_theta", "rotary_emb_base", "rope_local_base_freq", "layer_rope_theta"
+    for keys, by in ((bases, 7.0), (("factor",), 2.0)):
+        other = multiplied(provider.config, keys, by)
+        try:
+            if other != provider.config:
+                return other, provider.truth(other)
+        except KernelError as error:
+            refused = f"a second config cannot be read: {error}"
+    raise Skipped(refused)
 
+
+def multiplied(config, keys, by):
     def other(key, value):
         if isinstance(value, dict):
-            return with_other_base(value)
+            return multiplied(value, keys, by)
         if key in keys and isinstance(value, list):
-            return [v * 7.0 for v in value]
-        return value * 7.0 if key in keys and isinstance(value, (int, float)) else value
+            return [v * by for v in value]
+        return value * by if key in keys and isinstance(value, (int, float)) else value
 
     return {key: other(key, value) for key, value in config.items()}
 
@@ -203,14 +215,17 @@ def rebuilt(s):
 def exact_angles(s):
     if s.provider.angles == "exact":
         raise Skipped("tables judges that")
-    positions = s.inside()
-    freq = np.array(s.provider.truth(tokens=positions[-1] + 1)["inv_freq"])
-    scale = s.answer["attention_scale"]
+    positions, rotary = s.inside(), s.fresh()
+    truth = s.provider.truth(tokens=positions[-1] + 1)
+    if not turns_hold(s, rotary, positions, truth).holds:
+        raise Skipped("its angles are not f32 products of position and inv_freq: tables judges them")
+    own, scale = s.own(rotary), truth["attention_scale"]
+    freq, of_rule = (truth["inv_freq"], " of the rule's inv_freq") if own is None else (own, "")
     exact = scale * np.exp(1j * np.atleast_2d(positions)[..., None] * freq)
     bound = np.full(exact.shape, 4 * UNIT["f32"] * scale)
-    found = compared(s.turn(s.fresh(), positions), exact, bound, positions, "")
+    found = compared(s.turn(rotary, positions), exact, bound, positions, "")
     off = found.margin * found.bound
-    reason = f"an f32 angle, as trained: at position {found.position} off by {off:.1e}"
+    reason = f"an f32 angle{of_rule}, as trained: at position {found.position} off by {off:.1e}"
     return replace(found, severity="contract", reason=reason)
 
 

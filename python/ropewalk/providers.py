@@ -16,7 +16,7 @@ answers = {}  # what `ropewalk config` said, by its words
 
 # fmt: off
 def provider(config, *, angles="f32", name=None, layer=None, pairing=None, dtypes=("f32",),
-             context=None):
+             context=None, scale_elsewhere=False):
     # fmt: on
     """Offers a function as a provider of angles and returns it unchanged.
 
@@ -38,6 +38,7 @@ def provider(config, *, angles="f32", name=None, layer=None, pairing=None, dtype
     pairing     if the config's model_type is not known
     dtypes      "f32", "f16", "bf16": the types of cos and sin that it is asked for
     context     positions that the model declares; by default max_position_embeddings
+    scale_elsewhere   True: the rule's factor is not on cos and sin, but in the scale of the softmax
     """
     words = dict(locals())
     frame = sys._getframe(1)
@@ -52,9 +53,10 @@ def provider(config, *, angles="f32", name=None, layer=None, pairing=None, dtype
 class Provider:
     """A function that makes rotaries, and the words that declare it."""
 
-    def __init__(self, make, module, config, angles, name, layer, pairing, dtypes, context):
+    def __init__(self, make, module, config, angles, name, layer, pairing, dtypes, context,
+                 scale_elsewhere):
         self.make, self.module, self.angles, self.layer = make, module, angles, layer
-        self.pairing, self.dtypes = pairing, dtypes
+        self.pairing, self.dtypes, self.scale_elsewhere = pairing, dtypes, scale_elsewhere
         self.name = name or getattr(make, "__name__", "")
         _require(callable(make), f"{make!r} is not a function")
         _require(angles in ANGLES, f"angles={angles!r} is not one of {', '.join(ANGLES)}")
@@ -69,7 +71,8 @@ class Provider:
 
     def truth(self, config=None, tokens=None):
         """What the config comes to, as `ropewalk config` reads it, for sequences of `tokens`."""
-        return answer(config or self.config, self.layer, self.pairing, tokens)
+        out = answer(config or self.config, self.layer, self.pairing, tokens)
+        return {**out, "attention_scale": 1.0} if self.scale_elsewhere else out
 
 
 def declared_context(config):

@@ -45,7 +45,7 @@ TEST_F(InPython, FunctionsAsPeopleHaveThemAreJudged) {
                           "--property norm --property attention_scale --cases 1");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   for (const std::string form :
-       {"last_64_of_192", "packed_cache", "qkv", "sbhd", "hf", "meta", "glm"}) {
+       {"last_64_of_192", "packed_cache", "qkv", "stacked", "sbhd", "hf", "meta", "glm"}) {
     EXPECT_TRUE(contains(r.out, "PASS  right_" + form + " ")) << form << r.out;
     EXPECT_FALSE(contains(r.out, "FAIL  right_" + form)) << form << r.out;
     EXPECT_TRUE(contains(r.out, "FAIL  wrong_" + form + " ")) << form << r.out;
@@ -123,6 +123,27 @@ TEST_F(InPython, PlantedErrorsFailByNameAndAreReplayed) {
   }
 }
 
+TEST_F(InPython, AnExceptionAtOddStridesAloneIsAMatterOfContract) {
+  const Result r = verify(planted + "wrong.py",
+                          "--kernel 'odd_*' --property agreement --property clean_call --cases 2");
+  for (const std::string line : {"PASS  odd_strides_raise ", "FAIL  odd_strides_are_not_turned ",
+                                 "FAIL  odd_strides_and_four_tokens_raise "})
+    EXPECT_TRUE(contains(unwrapped(r.out), line)) << r.out;
+  EXPECT_TRUE(contains(unwrapped(r.out), "of the length of a head: wrong.py line"));
+}
+
+TEST_F(InPython, WhatALibraryWarnsOfAtItsImportIsNotHeard) {
+  const auto fake = fresh("fake");
+  spill(fake / "torch.py", "import os\nos.write(2, b'noise\\n')\nraise ImportError('none')\n");
+  spill(fake / "own.py", "import torch\n");
+  const std::string library = source + "/python/ropewalk/libraries/transformers.py";
+  for (const std::string& file : {library, (fake / "own.py").string()}) {
+    const Result r = door("list --plugin " + file, "PYTHONPATH=" + fake.string());
+    EXPECT_EQ(contains(r.err, "noise"), file != library) << r.err;
+    EXPECT_TRUE(contains(r.err, "ImportError: none")) << r.err;
+  }
+}
+
 // An import may take ten seconds, so a failing kernel must cost few: to list it, to judge it, and
 // to show its first exception in a fresh process. Each further judge has processes of its own.
 TEST_F(InPython, AnExceptionCostsNoProcessAndIsToldOnce) {
@@ -166,6 +187,7 @@ TEST_F(InPython, WhatIsReturnedIsChecked) {
                             "--kernel " + file + " --property identity_at_zero --cases 1");
     EXPECT_EQ(r.code, 1) << file << r.out << r.err;
     EXPECT_TRUE(contains(r.out, "apply answered 2: " + words)) << file << r.out;
+    EXPECT_EQ(contains(unwrapped(r.out), "); given x ("), file == "wrong_shape") << r.out;
   }
 }
 
@@ -178,7 +200,7 @@ TEST_F(InPython, WhatCannotBeLoadedIsToldInALine) {
       {"unknown_word", "line 4: TypeError: kernel() got an unexpected keyword argument 'dtype'"},
       {"unknown_value", "layout='HTBD' is not one of BTHD, BHTD, TBHD, 1THD, THD"},
       {"unknown_parameter", "unknown parameter cosine"},
-      {"no_pairing", "'pairing'"},
+      {"no_pairing", "pairing= is missing: rotate_half is half_split; x[..., ::2] is interleaved"},
       {"no_cache", "an append needs q, k, slots and k_cache, and v with v_cache"},
       {"no_map", "axes needs axis_of_pair: a parameter"},
       {"bad_name", "name='Rotate It'"},
@@ -259,9 +281,9 @@ TEST_F(InPython, AProjectsOwnTestsMayAssert) {
         asserts(held + ", pairing=\"half_split\", name=\"it\", properties=(\"norm\",)");
     EXPECT_EQ(r.code, 0) << held << r.err;
   }
-  const std::string hidden = "assert \"__tracebackhide__\" in ";  // pytest leaves it out
-  const Result frame = shell(begin + " -c 'import ropewalk; " + hidden +
-                             "ropewalk.assert_rope.__code__.co_varnames'");
+  const std::string hidden = "all(\"__tracebackhide__\" in f.__code__.co_varnames for f in ";
+  const Result frame = shell(begin + " -c 'from ropewalk.assertion import *; assert " + hidden +
+                             "(assert_rope, plugin_of, reference, name_of))'");
   EXPECT_EQ(frame.code, 0) << frame.err;
   const Result verb = shell(begin + " -m ropewalk verify " + guide +
                             "numpy_rope.py --no-cuda --kernel numpy_rope --profile smoke "

@@ -149,6 +149,7 @@ int verify_provided(const VerifyOptions& options, const std::string& position) {
     const std::lock_guard lock(one_at_a_time);
     progress.clear();
     known.judge(row);
+    if (!row.severity.empty() && row.verdict == Verdict::pass) row.verdict = Verdict::fail;
     const Severity& severity = severity_of(row);
     if (is_failure(row.verdict) && row.known.empty() && !options.strict && !severity.counts)
       row.known = fmt::format("{}; --strict counts it", severity.words);

@@ -11,8 +11,9 @@ import ropewalk
 from ropewalk.libraries import DTYPES
 
 PACKAGE = "transformers"
-TRIED = ("5.24.0",)
+TRIED = ("5.24.0", "4.57.6")
 NOT_COVERED = "CUDA, which part of a head an attention rotates, images and sound, three-axis positions"
+LOCAL = "rope_local_base_freq"  # of 4.x, where 5.x has rope parameters for each kind of layers
 OWN = {"original_max_position_embeddings": 4096, "factor": 8.0}  # rules that no default config has
 RULES = {
     "llama+llama3": (131072, {**OWN, "rope_type": "llama3", "low_freq_factor": 1.0,
@@ -54,6 +55,8 @@ class Rotary:
 
     def __init__(self, config, layer):
         self.config, self.layer = CONFIG_MAPPING[config["model_type"]].from_dict(config), layer
+        if layer == "sliding_attention" and LOCAL in config:  # as the model of 4.x does
+            self.config.rope_theta, self.config.rope_scaling = config[LOCAL], {"rope_type": "default"}
         if self.config.get_text_config() is not self.config:
             raise NotImplementedError("its text part is a model type of its own")
         try:
@@ -73,15 +76,16 @@ class Rotary:
         self.apply = getattr(self.space, names[0]) if names else None
         self.takes = list(inspect.signature(self.apply).parameters) if names else []
 
+    by_layer = property(lambda self: hasattr(self.module, f"{self.layer}_inv_freq"))
     inv_freq = property(lambda self: getattr(
-        self.module, f"{self.layer}_inv_freq" if self.layer else "inv_freq", None))
+        self.module, f"{self.layer}_inv_freq" if self.by_layer else "inv_freq", None))
 
     def __call__(self, positions, dtype):
         tables = self.tables(positions, dtype)
         return tables[::-1] if self.takes[1:2] == ["sin"] else tables  # GPT-J's come so
 
     def tables(self, positions, dtype):
-        x, words = torch.zeros(1, 1, dtype=DTYPES[dtype]), [self.layer] if self.layer else []
+        x, words = torch.zeros(1, 1, dtype=DTYPES[dtype]), [self.layer] if self.by_layer else []
         return self.module(x, torch.from_numpy(positions), *words)
 
     def cast(self, dtype):
@@ -106,8 +110,15 @@ def offer(types):
         config = CONFIG_MAPPING[name.split("+")[0]]().to_dict()
         if name in RULES:
             config["max_position_embeddings"], rule = RULES[name]
-            config["rope_parameters"] = {"rope_theta": config["rope_parameters"]["rope_theta"], **rule}
+            if now := config.get("rope_parameters"):  # since 5.0
+                config["rope_parameters"] = {"rope_theta": now["rope_theta"], **rule}
+            elif "short_factor" in rule:  # Phi-3 takes these keys alone
+                keys = "short_factor", "long_factor"
+                config["rope_scaling"] = {"type": "longrope", **{k: rule[k] for k in keys}}
+            else:
+                config["rope_scaling"] = rule
         layers = [k for k, v in (config.get("rope_parameters") or {}).items() if isinstance(v, dict)]
+        layers = layers or (["sliding_attention", "full_attention"] if LOCAL in config else [])
         for layer in layers or [None]:
             words = {"name": f"{name}/{layer}" if layer else name, "layer": layer}
             ropewalk.provider(config, dtypes=("f32", "bf16"), **words)(

@@ -1,4 +1,4 @@
-"""Right providers of six styles, each with its own code."""
+"""Right providers of seven styles, each with its own code."""
 import math
 
 import numpy as np
@@ -9,9 +9,12 @@ LLAMA = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4,
 YARN = {**LLAMA, "max_position_embeddings": 8192, "rope_scaling": {
     "rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 4096}}
 NEOX = {**LLAMA, "model_type": "gpt_neox", "rotary_pct": 0.25, "rotary_emb_base": 10000.0}
+FACTOR = {**LLAMA, "original_max_position_embeddings": 2048, "rope_scaling": {
+    "rope_type": "longrope", "short_factor": [1.0] * 32, "long_factor": [1.0] * 32}}
 DYNAMIC = {**LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}
 
 
+@ropewalk.provider(FACTOR, name="factor_elsewhere", angles="exact", scale_elsewhere=True)
 @ropewalk.provider(LLAMA, angles="exact")
 def real_product(config):
     """f64 throughout, and one complex array."""

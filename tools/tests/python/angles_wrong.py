@@ -9,6 +9,8 @@ DYNAMIC = {**LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}
 YARN = {**LLAMA, "max_position_embeddings": 8192, "rope_scaling": {
     "rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 4096}}
 NEOX = {**LLAMA, "model_type": "gpt_neox", "rotary_pct": 0.25}
+FACTOR = {**LLAMA, "original_max_position_embeddings": 2048, "rope_scaling": {
+    "rope_type": "longrope", "short_factor": [1.0] * 32, "long_factor": [1.0] * 32}}
 SHORT = {**LLAMA, "max_position_embeddings": 64, "torch_dtype": "bfloat16"}
 STORED = {}
 
@@ -46,9 +48,10 @@ class Right:
             yield bf16(y) if dtype == "bf16" else y.astype("f4")
 
 
-def plant(name, config=LLAMA, declared="f32", **methods):
+def plant(name, config=LLAMA, declared="f32", elsewhere=False, **methods):
     wrong = type(name, (Right,), methods)
-    ropewalk.provider(config, name=name, dtypes=("f32", "bf16"), angles=declared)(wrong)
+    ropewalk.provider(config, name=name, dtypes=("f32", "bf16"), angles=declared,
+                      scale_elsewhere=elsewhere)(wrong)
 
 
 def stretched(s, tokens):
@@ -100,6 +103,10 @@ plant("tables__of_bf16_positions", angles=lambda s, p: a(s, bf16(p)))
 plant("tables__backwards", angles=lambda s, p: -a(s, p))
 plant("tables__off_by_one", LINEAR, frequencies=lambda s: f(s) / np.float32(2),
       angles=lambda s, p: a(s, p + 1))
+plant("tables__factor_missing", FACTOR)
+plant("tables__factor_is_here", FACTOR, elsewhere=True,
+      __call__=lambda s, p, dtype: [x * np.float32(1.04447) for x in call(s, p, dtype)])
+plant("tables__a_third", angles=lambda s, p: a(s, p) / np.float32(3))
 plant("tables__exact_declared", declared="exact", angles=lambda s, p: a(s, p).astype("f4"),
       frequencies=lambda s: s.theta ** (-np.arange(0, 64, 2) / 64))
 plant("tables__product_for_division", declared="division")

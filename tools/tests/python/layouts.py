@@ -44,6 +44,12 @@ for twin in ("right", "wrong"):
         for h in range(hq + hk + too_many):  # the head after those of k is the first of v
             qkv[:, h * d : (h + 1) * d] = whole_split(qkv[:, h * d : (h + 1) * d], cos, sin)
 
+    # As FlashAttention: [batch, tokens, 3, heads, dim].
+    @ropewalk.kernel(name=f"{twin}_stacked", pairing="half_split", layout="BT3HD",
+                     rotary_dim="head_dim", heads_axis=False)
+    def stacked(qkv, cos, sin, turned=slice(3 if wrong else 2)):
+        qkv[:, :, turned] = whole_split(qkv[:, :, turned], cos[:, None, None], sin[:, None, None])
+
     # As Megatron: [sequence, batch, heads, dim].
     @ropewalk.kernel(name=f"{twin}_sbhd", pairing="half_split", layout="TBHD", heads_axis=False)
     def sbhd(x, cos, sin, token=slice(0, 1) if wrong else slice(None)):  # the angles of token 0

@@ -65,6 +65,29 @@ def returns_without_writing(x, cos, sin, out, pairing):
     return out
 
 
+def is_odd(x):
+    return any(n > 1 and s % (x.shape[-1] * 4) for n, s in zip(x.shape[:-1], x.strides))
+
+
+@numpy_kernel
+def odd_strides_raise(x, cos, sin, pairing):  # and no number is wrong
+    assert not is_odd(x), "odd"
+    y = np.empty(x.shape, x.dtype)
+    rotate(x, cos, sin, y, pairing)
+    return y
+
+
+@numpy_kernel
+def odd_strides_and_four_tokens_raise(x, cos, sin, pairing):
+    assert x.shape[1] < 4
+    return odd_strides_raise(x, cos, sin, pairing)
+
+
+@numpy_kernel
+def odd_strides_are_not_turned(x, cos, sin, pairing):
+    return x.copy() if is_odd(x) else odd_strides_raise(x, cos, sin, pairing)
+
+
 @numpy_kernel
 def calls_sys_exit(x, cos, sin, out, pairing):
     sys.exit(3)
