@@ -16,7 +16,8 @@ ShiftedRuns run_shifted(Subject& subject, Problem problem) {
   ShiftedRuns out;
   const Case c = problem.source;
   require(!c.own_tables && !c.own_sin && c.data != DataPattern::tiny &&
-              c.data != DataPattern::huge && c.data != DataPattern::special,
+              c.data != DataPattern::huge && c.data != DataPattern::far &&
+              c.data != DataPattern::special,
           "{}: needs own_tables=0 and own_sin=0, as q and k must turn by the same angles, and data "
           "whose products stay in range: not tiny, huge or special",
           c.property);

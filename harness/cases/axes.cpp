@@ -14,9 +14,13 @@ namespace {
 constexpr std::size_t most_pairs = 1 << 15;
 
 // How far the positions of an axis lie from those of the first: an odd number, so that they are
-// never the first's mirrored at 0.
+// never the first's mirrored at 0. Some are far, but not where a table has a row for each position.
 std::int64_t distance_of(const Case& c, std::int64_t axis) {
-  return 8 * axis + 1 + 2 * static_cast<std::int64_t>(hash(c.seed, 0xa9e, axis) % 3);
+  const std::int64_t near =
+      8 * axis + 1 + 2 * static_cast<std::int64_t>(hash(c.seed, 0xa9e, axis) % 3);
+  const bool has_rows = c.contract == ROPE_CONTRACT_TABLE && c.rows_by == ROPE_ROW_BY_POSITION;
+  constexpr std::int64_t far[] = {0, 0, 40'000, 1 << 20};
+  return near + (has_rows ? 0 : far[hash(c.seed, 0xaa3, axis) % 4]);
 }
 
 // Further from 0, or nearer to it at the ends of the range.
@@ -25,12 +29,12 @@ std::int64_t moved(std::int64_t position, std::int64_t by) {
   return position + by < position_limit ? position + by : position - by;
 }
 
-// Positions of other axes lie further from 0 or nearer to it. None changes its sign, and none
-// leaves the range.
+// Positions of other axes lie further from 0 or nearer to it, and none leaves the range. None
+// becomes negative; of negative ones, some axes are positive.
 std::int64_t apart(const Case& c, std::int64_t axis, std::int64_t position) {
   const std::int64_t by = distance_of(c, axis);
-  const bool nearer = hash(c.seed, 0xa9f, axis) % 2 != 0 && position >= 0;
-  return nearer ? std::abs(position - by) : moved(position, by);
+  const bool other = hash(c.seed, 0xa9f, axis) % 2 != 0;
+  return other ? std::abs(position < 0 ? moved(position, by) : position - by) : moved(position, by);
 }
 
 // The axis whose positions an axis has: of two equal planes, the later one repeats the earlier.
@@ -91,9 +95,14 @@ void add_planes(const Case& c, std::vector<std::int64_t>& positions) {
   const std::vector<std::int64_t> plane = positions;
   const std::int64_t text = c.position_token_stride == 0 ? c.tokens : (c.tokens + 2) / 3;
   const auto width = 2 + static_cast<std::int64_t>(hash(c.seed, 0xaa2) % 4);
+  // Rows of batches may differ: every other one may be text alone.
+  const bool mixed = c.position_batch_stride != 0 && hash(c.seed, 0xaa4) % 2 == 0;
+  const auto is_text_row = [&](std::size_t i) {
+    return mixed && (i / static_cast<std::size_t>(c.tokens) + hash(c.seed, 0xaa5)) % 2 == 0;
+  };
   const auto position_of = [&](std::int64_t axis, std::size_t i) {
     const std::int64_t token = static_cast<std::int64_t>(i) % c.tokens, usual = plane[i];
-    const bool is_text = token < text;
+    const bool is_text = token < text || (c.batch > 1 && is_text_row(i));
     if (c.axis_positions == AxisPositions::picture && !is_text)
       return picture_position(axis, token, text, width,
                               plane[i - static_cast<std::size_t>(token - text)], usual);

@@ -64,7 +64,8 @@ enum class DataPattern : std::int32_t {
   zeros,
   small,
   large,
-  prompt
+  prompt,
+  far
 };
 
 /// True for the patterns so near the ends of a type that only the property agreement has bounds for

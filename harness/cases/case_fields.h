@@ -5,9 +5,9 @@
 
 namespace ropewalk::harness {
 
-inline constexpr Words<15> pattern_words{"unit",       "wide",    "basis",     "decay", "tiny",
-                                         "huge",       "special", "subnormal", "edge",  "span",
-                                         "zero_heads", "zeros",   "small",     "large", "prompt"};
+inline constexpr Words<16> pattern_words{
+    "unit", "wide", "basis",      "decay", "tiny",  "huge",  "special", "subnormal",
+    "edge", "span", "zero_heads", "zeros", "small", "large", "prompt",  "far"};
 inline constexpr Words<4> before_words{"nothing", "other_contents", "other_state", "numbers"};
 inline constexpr Words<5> axis_positions_words{"equal", "apart", "two_equal", "after_text",
                                                "picture"};

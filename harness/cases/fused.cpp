@@ -81,10 +81,11 @@ Slots by_rule(const Case& c) {
       return anywhere(c, count);
     case SlotRule::skipping: {
       out = anywhere(c, count);
+      const bool none = hash(c.seed, 0x516) % 8 == 0;
       const auto kept =
           static_cast<std::int64_t>(hash(c.seed, 0x513) % static_cast<std::uint64_t>(count));
       for (std::int64_t t = 0; t < count; ++t)
-        if (t != kept && (hash(c.seed, 0x514, t) % 4 == 0 || t == (kept + 1) % count))
+        if (none || (t != kept && (hash(c.seed, 0x514, t) % 4 == 0 || t == (kept + 1) % count)))
           out[static_cast<std::size_t>(t)] = -1;
       return out;
     }
@@ -105,7 +106,8 @@ void fill_weight(const Case& c, std::uint64_t seed, std::uint32_t tensor, Dtype 
   const int mantissa = data_type(dtype).format.mantissa;
   for (std::int64_t d = 0; d < c.tensors[tensor].head_dim; ++d) {
     const std::uint64_t bits = hash(seed, 0x3e1, tensor, d);
-    store(bytes, dtype, d, unit_value(bits, mantissa) * (bits % 2 == 0 ? 2 : 1));
+    constexpr double times[] = {1, 2, 1, 2, 1, 2, 0, 8};  // of either sign
+    store(bytes, dtype, d, unit_value(bits, mantissa) * times[bits % 8]);
   }
 }
 

@@ -203,7 +203,8 @@ void add_tensors(const Case& c, Problem& out) {
       places.in = add_buffer(out, name + ".in", ins[i], dtype, false);
       places.out = add_buffer(out, name + ".out", outs[i], dtype, true);
     }
-    fill_tensor(c, p, i, t.in_at, out.buffers[static_cast<std::size_t>(places.in)].content);
+    fill_tensor(c, p, i, t.in_at, out.slots,
+                out.buffers[static_cast<std::size_t>(places.in)].content);
     auto& owned = out.buffers[static_cast<std::size_t>(places.out)].owned;
     mark_rows(
         p, i, [&](const HeadPlace& at) { return out_row(out, 0, at); }, owned, owned,
@@ -276,7 +277,7 @@ void add_other_inputs(Problem& p) {
     const auto in = static_cast<std::size_t>(p.tensor[i].in);
     auto& bytes = p.other_inputs[in];
     if (bytes.empty()) bytes = p.buffers[in].content;
-    fill_tensor(other, p.asked, i, p.tensor[i].in_at, bytes);
+    fill_tensor(other, p.asked, i, p.tensor[i].in_at, p.other_slots, bytes);
   }
 }
 

@@ -52,6 +52,9 @@ double element_value(const Case& c, const DataType& type, std::uint64_t head_has
       return unit_value(bits, mantissa) * 0x1p-10;
     case DataPattern::large:
       return unit_value(bits, mantissa) * 0x1p10;
+    case DataPattern::far:
+      return unit_value(bits, mantissa) *
+             power_of_two_value(25 + static_cast<int>(mix(head_hash) % 33));
     case DataPattern::prompt:  // fill_tensor() takes another seed for the first token
     case DataPattern::unit:
       return unit_value(bits, mantissa);
@@ -113,7 +116,7 @@ std::int64_t period_of(const Case& c, const TensorCase& given, const rope_tensor
 }  // namespace
 
 void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
-                 std::vector<std::byte>& bytes) {
+                 const std::vector<std::int64_t>& slots, std::vector<std::byte>& bytes) {
   const TensorCase& given = c.tensors[tensor];
   const rope_tensor& s = p.tensor[tensor];
   const std::int64_t window = given.rotate ? given.rotary_offset : s.head_dim;
@@ -121,6 +124,9 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
   const std::int64_t period = period_of(c, given, s);
   const Dtype dtype = tensor_dtype(c, given);
   const auto size = data_type(dtype).bytes;
+  // Where tokens share memory, one with a slot may share it.
+  const bool apart = s.in_token_stride != 0 && s.in_batch_stride != 0;
+  const bool spoils = given.append && apart && hash(c.seed, 0x515) % 2 == 0;
   std::vector<std::int64_t> made;  // the rows that others repeat
   std::size_t next = 0;
   std::int64_t count = 0;
@@ -131,6 +137,10 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
         if (!given.values.empty()) {
           for (std::int64_t e = 0; e < s.head_dim; ++e, ++next)
             store(bytes, dtype, row + e, given.values[next]);
+          continue;
+        }
+        if (spoils && slots[static_cast<std::size_t>(b * c.tokens + t)] < 0) {
+          for (std::int64_t e = 0; e < s.head_dim; ++e) store(bytes, dtype, row + e, HUGE_VAL);
           continue;
         }
         if (period > 0 && count >= period) {

@@ -207,7 +207,7 @@ double norm_error_of(const KernelFacts& facts, const Case& c, std::uint32_t tens
 
 double norm_lost_of(const KernelFacts& facts, const Case& c, std::uint32_t tensor) {
   if (!c.tensors[tensor].norm) return 0;
-  constexpr double largest_weight = 3;  // of those that cases have, 1 + w included
+  constexpr double largest_weight = 9;  // of those that cases have, 1 + w included
   const bounds::Precision p = precision_of(facts, c, tensor);
   const double rounded = roundings_of(facts) * largest_weight * p.stored_least();
   return std::sqrt(2.0) *

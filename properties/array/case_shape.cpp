@@ -203,11 +203,14 @@ void lay_tensors(Case& c, const Levels& l, const LevelDraw& draw) {
 // Caches in one buffer lie side by side in every slot, or one behind the other in every page.
 void lay_caches(Case& c, const Levels& l, const LevelDraw& draw) {
   if (!has_append(c)) return;
-  constexpr std::int64_t sizes[] = {16, 1, 5, 128, 8, 3};
-  const std::int64_t size = c.page_size = draw.of(q_caches, sizes);
+  constexpr std::int64_t sizes[] = {16, 1, 5, 128, 8, 3}, large[] = {256, 512, 656, 784};
+  constexpr std::int64_t most = 1 << 18;  // elements of a large page
   const std::int64_t gap = draw.in(q_gap, {1, 9});
   const bool by_slot = draw.bits(q_caches) / 8 % 2 == 0;
   const std::int64_t all = elements_of_token(c.tensors);
+  const bool is_large = draw.bits(q_marks) / 64 % 3 == 0 && all * large[3] <= most;
+  const std::int64_t size = c.page_size =
+      is_large ? draw.of(q_caches, large) : draw.of(q_caches, sizes);
   std::int64_t at = 0;
   c.one_cache = l[Factor::caches] == level::one_cache;
   for (TensorCase& t : c.tensors) {

@@ -109,7 +109,7 @@ void call_at_once(Case& c, int level, const LevelDraw& draw) {
 }
 
 // Which axis each pair turns by. Sections begin anywhere, and the map of a single pair names any
-// axis.
+// axis. Two and four axes are in sections, in turn, or scattered.
 void choose_axes(Case& c, int level, const LevelDraw& draw) {
   drop_axes(c);
   if (level == level::no_axes) return;
@@ -121,13 +121,15 @@ void choose_axes(Case& c, int level, const LevelDraw& draw) {
     begins[a] = std::max(begins[a - 1], even + draw.in(q_section + a, {-half / 8, half / 8}));
   }
   const auto idle = static_cast<std::int64_t>(draw.bits(q_section) % 3);
-  const std::int64_t repeated = 3 * draw.in(q_section, {half / 6, half / 3});
+  const auto form = c.axes == 3 ? 0 : draw.bits(q_map) % 3;
+  const std::int64_t repeated = c.axes * draw.in(q_section, {half / (2 * c.axes), half / c.axes});
   for (std::int64_t i = 0; i < half; ++i) {
     std::int64_t axis = 0;
     while (axis + 1 < c.axes && i >= begins[axis + 1]) ++axis;
-    if (level == level::interleaved) axis = i < repeated ? i % 3 : 0;
+    if (level == level::interleaved || form == 1) axis = i < repeated ? i % c.axes : 0;
     const std::uint64_t any = hash(draw.bits(q_section), i);
-    if (level == level::scattered || half == 1) axis = static_cast<std::int64_t>(any % 3) % c.axes;
+    if (level == level::scattered || form == 2 || half == 1)
+      axis = static_cast<std::int64_t>(any % static_cast<std::uint64_t>(c.axes));
     if (level == level::idle_axis && axis == idle) axis = (axis + 1) % c.axes;
     c.axis_of_pair.push_back(static_cast<std::uint8_t>(axis));
   }
@@ -153,31 +155,39 @@ void choose_weight_type(Case& c, int level, const LevelDraw& draw) {
     c.weight_dtype = Dtype::f32;
 }
 
-// The norm of rotated tensors, or of all, or of the first alone.
+// The norm of rotated tensors, or of all, or of one alone. Wide data are far from 1 in some cases,
+// as far as sums of their squares are promised.
 void choose_norm(Case& c, int level, const LevelDraw& draw) {
   drop_norm(c);
   c.weight_dtype.reset();
-  c.weight_plus_one = level == level::plus_one;
+  const std::uint64_t marks = draw.bits(q_marks);
+  c.weight_plus_one = level == level::plus_one || (level == level::other_weights && marks % 2 != 0);
   c.epsilon = 1e-6;
   if (level == level::no_norm) return;
   constexpr double epsilons[] = {1e-6, 1e-5, 1e-12, 0x1p-60, 1, 0.1};
   c.epsilon = draw.of(q_epsilon, epsilons);
   const std::uint64_t bits = draw.bits(q_norm);
   if (level == level::unweighted) c.weight_plus_one = bits / 16 % 2 == 0;  // of no account
+  if (c.data == DataPattern::wide && has_wide_range(c.dtype) && marks / 512 % 2 == 0)
+    c.data = c.dtype == Dtype::f64 ? DataPattern::huge : DataPattern::far;
+  const std::size_t alone = marks % 2 * (c.tensors.size() - 1);
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     TensorCase& t = c.tensors[i];
-    t.norm = level == level::first_alone ? i == 0 : t.rotate || bits % 4 == 0;
-    t.weight =
-        level != level::unweighted && (level != level::other_weights || bits % 8 != 1 || i > 0);
+    t.norm = level == level::one_alone ? i == alone : t.rotate || bits % 4 == 0;
+    t.weight = level != level::unweighted && (level != level::other_weights || marks / 2 % 4 > 1 ||
+                                              (i > 0) == (marks / 2 % 4 > 0));
   }
   choose_weight_type(c, level, draw);
 }
 
-void choose_append(Case& c, int level, const LevelDraw&) {
+// All tensors, or all but the first; of both, one alone in some cases.
+void choose_append(Case& c, int level, const LevelDraw& draw) {
   drop_append(c);
+  const bool one = draw.bits(q_marks) / 8 % 4 == 0;
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     TensorCase& t = c.tensors[i];
-    t.append = level == level::all_appended || (level == level::all_but_first && i > 0);
+    t.append = (level == level::all_appended && (i == 0 || !one)) ||
+               (level == level::all_but_first && (i == 1 || (i > 1 && !one)));
   }
 }
 
@@ -264,7 +274,7 @@ const std::array<FactorRow, factor_count> table{{
      {"apart", "equal", "shared", "two equal", "equal at first", "of a picture"},
      choose_planes},
     {"norm",
-     {"none", "with weights", "1 + weights", "without weights", "of the first tensor",
+     {"none", "with weights", "1 + weights", "without weights", "of one tensor",
       "weights of another type"},
      choose_norm,
      norm_of_base},

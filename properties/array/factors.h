@@ -107,7 +107,7 @@ enum BeforeLevel { nothing, other_contents, other_state, numbers };
 enum CallersLevel { one_caller, four_callers };
 enum AxesLevel { no_axes, two_axes, sections, interleaved, scattered, idle_axis, four_axes };
 enum PlanesLevel { apart, equal_planes, shared_planes, two_equal, after_text, picture };
-enum NormLevel { no_norm, weighted, plus_one, unweighted, first_alone, other_weights };
+enum NormLevel { no_norm, weighted, plus_one, unweighted, one_alone, other_weights };
 enum AppendLevel { no_append, all_but_first, all_appended };
 enum SlotsLevel { in_order, paged, anywhere, skipping, padded };
 enum CachesLevel { packed_pages, head_major_pages, page_gaps, one_cache };

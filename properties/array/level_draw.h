@@ -58,7 +58,9 @@ enum Question {
   q_slots,
   q_caches,
   q_section,  ///< and the three after it
-  q_section_end = q_section + 3
+  q_section_end = q_section + 3,
+  q_map,
+  q_marks
 };
 
 }  // namespace ropewalk::properties

@@ -169,7 +169,7 @@ Case varied(const Case& c, std::int64_t step) {
   });
   const bool full = c.data == DataPattern::unit || c.data == DataPattern::wide ||
                     c.data == DataPattern::tiny || c.data == DataPattern::huge ||
-                    c.data == DataPattern::subnormal;
+                    c.data == DataPattern::subnormal || c.data == DataPattern::far;
   if (!full) out.data = DataPattern::unit;
   out.seed = hash(c.seed, 1);
   if (step == 1) out.positions_null = false;  // a kernel may do without them in another way

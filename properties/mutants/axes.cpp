@@ -146,6 +146,39 @@ const auto short_section = axes_mutant("mutant_last_section_one_short_exact", []
   if (c.map[c.half - 1] == c.last()) c.map[c.half - 1] = 0;
 });
 
+// Of two or four axes, a map in turn or scattered is taken for sections.
+const auto of_four = axes_mutant("mutant_four_axes_as_sections_exact", [](AxesCall& c) {
+  if (c.axes.axes != 3) std::sort(c.map, c.map + c.half);
+});
+
+// Axes are kept as 16-bit distances from the first.
+struct NearPlanes : RightAxes {
+  void place(const AxesCall& c, TokenOnAxes& at) override {
+    for (std::int32_t a = 1; a < c.axes.axes; ++a)
+      at.on[a].position =
+          at.on[0].position + static_cast<std::int16_t>(at.on[a].position - at.on[0].position);
+  }
+};
+const auto near_planes = axes_kernel<NearPlanes>("mutant_planes_within_int16_exact");
+
+// Other axes have 2^16 tokens.
+struct ShortPlanes : RightAxes {
+  void place(const AxesCall& c, TokenOnAxes& at) override {
+    for (std::int32_t a = 1; a < c.axes.axes; ++a)
+      at.on[a].position = c.position(a, at.on[a].batch, at.on[a].index & 0xffff);
+  }
+};
+const auto short_planes = axes_kernel<ShortPlanes>("mutant_planes_of_65536_tokens_exact");
+
+// Whether a batch is text alone is asked of its first row.
+const auto first_row_asked = axes_mutant("mutant_text_if_row_zero_is_text_exact", [](AxesCall& c) {
+  bool is_text = c.p.batch > 1;
+  for (std::int32_t a = 1; a < c.axes.axes; ++a)
+    for (std::int64_t t = 0; t < c.p.tokens; ++t)
+      is_text = is_text && c.position(a, 0, t) == c.position(0, 0, t);
+  if (is_text) use_first(c);
+});
+
 // A plane is taken to have as many positions as a batch row has tokens.
 const auto plane = axes_mutant("mutant_plane_stride_is_tokens_exact", [](AxesCall& c) {
   c.axes.position_axis_stride = std::min(c.axes.position_axis_stride, c.p.tokens);

@@ -1,6 +1,7 @@
 // Errors in the norm before the rotation (rope_norm) and in the append after it (rope_append), in a
 // correct kernel of both. Without them, every mutant is correct.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 
@@ -309,7 +310,134 @@ const auto kept_slots = fused_mutant("mutant_slots_of_first_call_exact", [](Fuse
   c.caches.slot = std::copy(first, first + count, last) - count;
 });
 
+// A call in which no token has a slot writes its first token to slot 0.
+struct NoneToZero : RightFused {
+  std::int64_t slot(const FusedCall& c, std::int64_t token) override {
+    bool any = false;
+    for (std::int64_t t = 0; t < c.tokens(); ++t) any = any || c.slot(t) >= 0;
+    return any || token > 0 ? c.slot(token) : 0;
+  }
+};
+const auto none_to_zero = fused<NoneToZero>("mutant_no_slot_at_all_to_slot_0_exact");
+
+// Tokens without a slot are multiplied by 0 and added.
+struct SkippedAdded : RightFused {
+  void rotated(const FusedCall& c, const FusedHead& head) override {
+    if (!marks(&c.append, head.tensor)) return;
+    const rope_tensor& s = c.p.tensor[head.tensor];
+    for (std::int64_t at = 0; at < c.tokens(); ++at) {
+      if (c.slot(at) >= 0) continue;
+      const float* const skipped = static_cast<const float*>(c.o.tensor[head.tensor].in) +
+                                   at / c.p.tokens * (c.p.batch > 1 ? s.in_batch_stride : 0) +
+                                   at % c.p.tokens * (c.p.tokens > 1 ? s.in_token_stride : 0);
+      for (std::int64_t d = 0; d < s.head_dim; ++d) head.x[d] += 0 * skipped[d];
+    }
+  }
+};
+const auto skipped_added = fused<SkippedAdded>("mutant_skipped_tokens_times_0_exact");
+
+// Pages have 256 slots at most.
+struct SmallPages : RightFused {
+  std::int64_t place(const FusedCall& c, std::uint32_t i, std::int64_t slot) override {
+    const std::int64_t size = std::min<std::int64_t>(c.append.page_size, 256);
+    return std::min(slot / size, c.append.pages - 1) * c.append.page_stride[i] +
+           slot % size * c.append.slot_stride[i];
+  }
+};
+const auto small_pages = fused<SmallPages>("mutant_pages_of_256_slots_at_most_exact");
+
+// Of three tensors, one is not appended alone.
+struct OneNotAppended : RightFused {
+  bool leaves_out(const FusedCall& c, std::int64_t /*token*/) override {
+    return c.p.tensor_count > 2 && std::popcount(c.append.tensors) == 1;
+  }
+};
+const auto one_not_appended = fused<OneNotAppended>("mutant_one_of_three_not_appended_exact");
+
+// After four slots that step by one, each call of a token has the next one.
+const auto steps_on = fused_mutant("mutant_slot_always_steps_on_exact", [](FusedCall& c) {
+  thread_local std::int64_t last = -1, steps = 0, taken = 0;
+  if (c.append.tensors == 0 || c.tokens() != 1) return;
+  const std::int64_t slot = c.slot(0);
+  steps = slot == last + 1 ? steps + 1 : steps < 4 ? 0 : steps;
+  taken = steps < 4 ? slot : std::min(last + 1, c.append.pages * c.append.page_size - 1);
+  last = taken;
+  c.append.slot_dtype = ROPE_I64;
+  c.caches.slot = &taken;
+});
+
 // ---- norm
+
+// The norm of a prompt ends with its 8,192nd token.
+struct ShortNorm : RightFused {
+  double factor(const FusedCall& c, const FusedHead& head) override {
+    return head.t < 8192 ? RightFused::factor(c, head) : 1;
+  }
+};
+const auto short_norm = fused<ShortNorm>("mutant_norm_of_8192_tokens_exact");
+
+// Every state has the epsilon of the one that was prepared last.
+const auto last_epsilon = [] {
+  KernelInfo info = fused_info<float, RightFused>("mutant_epsilon_of_last_state_exact");
+  static thread_local double last = 0;
+  info.prepare = [](const rope_problem* p, void**) -> std::int32_t {
+    if (const rope_norm* norm = norm_of(*p)) last = norm->epsilon;
+    return ROPE_OK;
+  };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    RightFused hooks;
+    FusedCall call(*p, *o);
+    call.norm.epsilon = last;
+    fuse<float>(hooks, call);
+    return ROPE_OK;
+  };
+  return RegisteredKernel(info);
+}();
+
+// Sums of squares end at 2^48.
+struct SmallSum : RightFused {
+  double sum(const FusedCall& c, const FusedHead& head) override {
+    return std::min(RightFused::sum(c, head), 0x1p48);
+  }
+};
+const auto small_sum = fused<SmallSum>("mutant_sum_of_squares_at_most_2_48_exact");
+
+// K has a norm only if Q has one, and Q's weights if it has none.
+const auto with_q = fused_mutant("mutant_norm_of_k_only_with_q_exact", [](FusedCall& c) {
+  if ((c.norm.tensors & 1) == 0) c.norm.tensors = 0;
+});
+const auto q_weights_for_none = fused_mutant("mutant_q_weights_for_none_exact", [](FusedCall& c) {
+  for (std::uint32_t i = 1; i < c.p.tensor_count; ++i)
+    if (c.weights.weight[i] == nullptr && c.p.tensor[i].head_dim == c.p.tensor[0].head_dim)
+      c.weights.weight[i] = c.weights.weight[0];
+});
+
+// 1 + w is rounded to the type of the weights.
+struct OneInNarrow : RightFused {
+  double weight(const FusedCall& c, const FusedHead& head, std::int64_t d) override {
+    const double value = RightFused::weight(c, head, d);
+    if (c.norm.weight_plus_one == 0 || c.weights.weight[head.tensor] == nullptr) return value;
+    return with_floating_type(Dtype{c.norm.weight_dtype}, [&]<class W>(std::type_identity<W>) {
+      return double{TableOf<W>{W(static_cast<TableOf<W>>(value))}};
+    });
+  }
+};
+const auto one_in_narrow = fused<OneInNarrow>("mutant_one_plus_weight_rounded_exact");
+
+// Weights above 3 are 3; a weight of 0 is 1.
+struct SmallWeights : RightFused {
+  double weight(const FusedCall& c, const FusedHead& head, std::int64_t d) override {
+    return std::min(RightFused::weight(c, head, d), 3.0);
+  }
+};
+const auto small_weights = fused<SmallWeights>("mutant_weights_at_most_3_exact");
+struct ZeroIsNone : RightFused {
+  double weight(const FusedCall& c, const FusedHead& head, std::int64_t d) override {
+    const double value = RightFused::weight(c, head, d);
+    return value == 0 ? 1 : value;
+  }
+};
+const auto zero_is_none = fused<ZeroIsNone>("mutant_weight_of_0_is_1_exact");
 
 struct EpsilonOutside : RightFused {
   double factor(const FusedCall& c, const FusedHead& head) override {

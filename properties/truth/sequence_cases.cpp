@@ -248,6 +248,37 @@ void add_states_together(std::vector<Case>& cases, const Case& c, const Offer& o
     }
 }
 
+// Slots that step by one, over a page, and then jump. States that are alive together and differ in
+// epsilon, in 1 + w, or in the strides of their caches.
+void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
+  const auto together = [&](const Case& from, auto&& differ) {
+    Case all = of_states(from, {0, 1, 2, 1, 0, 2, 2, 0, 1, 0, 2, 1}, differ);
+    all.apply = all.calls[0].apply = all.calls[1].apply = false;
+    cases.push_back(all);
+  };
+  if (offer.norm) {
+    Case normed = c;
+    give_norm(normed);
+    together(normed, [](Case& call, std::int64_t state) {
+      constexpr double epsilons[] = {1e-6, 1, 0.1};
+      call.epsilon = epsilons[state];
+    });
+    together(normed, [](Case& call, std::int64_t state) { call.weight_plus_one = state == 1; });
+  }
+  if (!offer.append || c.batch * c.tokens != 1) return;
+  Case cached = c;
+  give_append(cached);
+  cached.page_size = 16;
+  cached.pages = 4;
+  cases.push_back(sequence(cached, 24, [](Case& call, std::size_t k) {
+    const auto step = static_cast<std::int64_t>(k);
+    call.slots = {step < 20 ? step : 60 - step};
+  }));
+  together(cached, [](Case& call, std::int64_t state) {
+    for (TensorCase& t : call.tensors) t.cache.token = t.heads * t.head_dim + 4 * state;
+  });
+}
+
 void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   const std::vector<std::int64_t> in_turn{0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1};
   if (offer.transpose)
@@ -336,6 +367,7 @@ std::vector<Case> sequence_cases(const Offer& offer) {
   add_states(cases, c);
   add_states_together(cases, c, offer);
   add_sizes(cases, c, offer);
+  add_fused(cases, c, offer);
   add_forms(cases, c, offer);
   return cases;
 }

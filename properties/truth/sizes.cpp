@@ -82,6 +82,24 @@ void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (profile != Profile::smoke) add(4100, 1, widened(base_case(offer), offer), 3);
 }
 
+// Positions with axes, a norm and a cache, past 2^13 tokens and past 2^16.
+void add_fused_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) {
+  if (offer.one_model) return;
+  for (const std::int64_t tokens : {8'200, 70'001}) {
+    const bool has_time = profile != Profile::smoke || offer.base.dtype == Dtype::f32;
+    if (tokens > 1 << 16 && !has_time) continue;
+    Case plain = with(base_case(offer), offer, {.batch = 1, .tokens = tokens, .heads = 1});
+    if (plain.tokens != tokens) continue;
+    at_random(plain);
+    const auto add = [&](bool offered, auto&& give) {
+      if (offered) give(cases.emplace_back(plain));
+    };
+    add(offer.axes, [&](Case& c) { give_axes(c, offer); });
+    add(offer.norm, give_norm);
+    add(offer.append, give_append);
+  }
+}
+
 // Counts past 10,240, which are ten blocks of 1,024, and past 2^16, of each axis and of the
 // products that a grid makes of two or three. A row of its own position costs more than a head. So
 // in smoke f32 has the largest numbers of rows, and each other type those past 10,240.
@@ -236,6 +254,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   add_tokens(cases, offer, profile);
   add_large(cases, offer, profile);
   add_counts(cases, offer, profile);
+  add_fused_prompts(cases, offer, profile);
   add_heads_and_rows(cases, offer, profile);
   add_flat_pairs(cases, offer, profile);
   add_widths(cases, offer);
