@@ -42,7 +42,7 @@ Function only_if(bool applies, Function output) {
 }
 
 // Adds those that turn each pair by another rotation.
-struct Turns {
+struct TurnsBy {
   const Facts& k;
   List& list;
   template <class Rotation>
@@ -57,7 +57,7 @@ struct Turns {
 void add_values(const Facts& k, List& list) {
   const double a = k.scale();
   const bool scales = a != 1, table = k.source().contract == ROPE_CONTRACT_TABLE;
-  const Turns turns{k, list};
+  const TurnsBy turns{k, list};
   const auto add = [&list](const char* name, Function output, bool applies = true) {
     list.push_back({name, only_if(applies, std::move(output))});
   };
@@ -143,7 +143,7 @@ void add_places(const Facts& k, List& list) {
 }
 
 void add_axes(const Facts& k, List& list) {
-  const auto add = [&k, turns = Turns{k, list}](std::string name, auto axis_for) {
+  const auto add = [&k, turns = TurnsBy{k, list}](std::string name, auto axis_for) {
     turns(
         std::move(name),
         [&k, axis_for](const Seen& s) {
@@ -162,7 +162,7 @@ void add_axes(const Facts& k, List& list) {
 }
 
 void add_positions(const Facts& k, List& list) {
-  const Turns turns{k, list};
+  const TurnsBy turns{k, list};
   const auto add = [&k, turns](std::string name, auto position, bool applies = true) {
     turns(
         std::move(name), [&k, position](const Seen& s) { return k.rotation(s, position(s)); },
@@ -268,7 +268,7 @@ void add_slots(const Facts& k, const Problem& p, List& list) {
 }
 
 void add_angles(const Facts& k, List& list) {
-  const Turns add{k, list};
+  const TurnsBy add{k, list};
   const bool own = k.source().contract != ROPE_CONTRACT_TABLE;  // only then it makes angles
   const std::int64_t pairs = k.source().rotary_dim / 2;
   const auto neighbour = [&k, pairs](std::int64_t step) {
@@ -320,15 +320,23 @@ void add_angles(const Facts& k, List& list) {
 }
 
 void add_roundings(const Facts& k, List& list) {
-  const auto flushed = [&k](const Seen& s, const C& z) {
-    const double least = data_type(tensor_dtype(k.source(), s.at.tensor)).format.normal;
-    const auto of = [least](double v) { return std::abs(v) < least ? 0 : v; };
-    return C{of(z.real()), of(z.imag())};
-  };
+  // Where inputs, or results alone, are flushed, products may be or not: the nearest counts.
   for (const bool inputs : {true, false})
     list.push_back({"writes zeros for subnormal numbers, which flushes_subnormals=True declares",
-                    [&k, flushed, inputs](const Seen& s) -> Output {
-                      return flushed(s, k.turned(inputs ? flushed(s, s.x) : s.x, s.r));
+                    [&k, inputs](const Seen& s) -> Output {
+                      const double least =
+                          data_type(tensor_dtype(k.source(), s.at.tensor)).format.normal;
+                      const auto f = [least](double v) { return std::abs(v) < least ? 0 : v; };
+                      const auto sum = [&](double a, double b, double y) {
+                        const double all[] = {a + b, f(a) + b, a + f(b), f(a) + f(b)};
+                        return f(k.scale() * *std::ranges::min_element(all, {}, [&](double v) {
+                                   return std::abs(f(k.scale() * v) - y);
+                                 }));
+                      };
+                      const C x = inputs ? C{f(s.x.real()), f(s.x.imag())} : s.x;
+                      const C r = k.backward() ? std::conj(s.r) : s.r;
+                      return C{sum(x.real() * r.real(), -x.imag() * r.imag(), s.y.real()),
+                               sum(x.real() * r.imag(), x.imag() * r.real(), s.y.imag())};
                     }});
   // Every correct kernel of bf16 or narrower data rounds this way.
   const bool wider = are_wider_than_bf16(k.source());

@@ -86,14 +86,22 @@ constexpr Step in_tensors(Change) {
 }
 constexpr Step plain_steps[] = {
     in_tensors([](TensorCase& t) { t.rotate = true; }),
+    [](Case& c) { c.positions_null = false; },
+    [](Case& c) { c.table_spare_rows = 0; },
+    [](Case& c) { c.table_apart_pair = -1; },
+    [](Case& c) { c.table_dtype.reset(); },
     in_tensors([](TensorCase& t) { t.dtype.reset(); }),
     [](Case& c) {
       c.inv_freq.clear();
       c.scaling = "none";
       c.scaling_values.clear();
     },
+    [](Case& c) { c.rope_theta = 10000; },
+    [](Case& c) { c.axis_positions = AxisPositions::equal; },
     [](Case& c) { c = with_fewer_axes(c); },
+    [](Case& c) { c.weight_dtype.reset(), c.weight_plus_one = false; },
     in_tensors([](TensorCase& t) { t.weight = t.weight && !t.norm; }),
+    [](Case& c) { c.slot_rule = SlotRule::in_order; },
     [](Case& c) {
       std::ranges::fill(c.axis_of_pair, c.axis_of_pair.empty() ? 0 : c.axis_of_pair[0]);
     },
