@@ -381,7 +381,8 @@ std::string cause_of_stray(const Look& look, const Case& c) {
   const auto first = std::ranges::find_if(used.slots, [](std::int64_t s) { return s >= 0; });
   if (first == used.slots.end()) return {};
   if (std::ranges::count(used.slots, 0) == 0) *first = 0;
-  return diagnose(look, used, used).cause;
+  const std::string cause = diagnose(look, used, used).cause;
+  return cause.starts_with(to_slot_0) ? cause : "";
 }
 
 // True if the case holds once the wrong elements are put right. Otherwise a cause of theirs does
@@ -466,7 +467,7 @@ std::string explain(Subject& subject, const Property& property, const Case& c, c
                     Finding& finding) {
   if (finding.kind == Finding::Kind::crash) return cause_of_crash(subject, property, c, finding);
   const Look look = look_at(subject);
-  if (finding.kind == Finding::Kind::broken) return cause_of_stray(look, larger);
+  if (finding.reason.starts_with("wrote outside its rows")) return cause_of_stray(look, larger);
   if (finding.kind != Finding::Kind::measured) return {};
   std::optional<Problem> late;
   const bool of_elements = holds_put_right_too(subject, property, c, late);

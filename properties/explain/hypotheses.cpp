@@ -254,7 +254,7 @@ void add_slots(const Facts& k, const Problem& p, List& list) {
                       return std::optional(k.element(s, other(s).at, e));
                     }});
   };
-  add("writes a token without a slot to slot 0", [](const Slots& slots, std::int64_t own) {
+  add(to_slot_0, [](const Slots& slots, std::int64_t own) {
     const std::int64_t from = slots.rend() - std::find(slots.rbegin(), slots.rend(), -1) - 1;
     return slots[static_cast<std::size_t>(own)] == 0 ? std::max(own, from) : own;
   });
