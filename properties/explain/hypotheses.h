@@ -10,8 +10,6 @@
 
 namespace ropewalk::properties {
 
-inline constexpr const char* to_slot_0 = "writes a token without a slot to slot 0";
-
 struct Hypothesis {
   std::string name;  ///< what the kernel does wrong
   /// The output of a pair under this hypothesis; empty if the hypothesis does not apply.
