@@ -374,10 +374,11 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
                       right_place(look, c, scene, !shown)})};
 }
 
-// Rows that are written where no token has its slot show nothing. With slot 0 in use, one of them
-// may lie there.
+// Rows that are written where no token has its slot show nothing. With slot 0 in use, and no slot
+// for the last token, one of them may lie there.
 std::string cause_of_stray(const Look& look, const Case& c) {
   Case used = listed_slots(c);
+  if (!used.slots.empty()) used.slots.back() = -1;
   const auto first = std::ranges::find_if(used.slots, [](std::int64_t s) { return s >= 0; });
   if (first == used.slots.end()) return {};
   if (std::ranges::count(used.slots, 0) == 0) *first = 0;
@@ -478,7 +479,10 @@ std::string explain(Subject& subject, const Property& property, const Case& c, c
   }
   if (late) return cause("keeps_something");
   Diagnosis found = diagnose(look, c, larger);
-  if (of_elements && found.cause.empty())  // others were wrong in that case too
+  // Other elements were wrong in that case too. Of two rows of a cache, one may be the other's
+  // neighbour.
+  const bool tells = !has_append(c) || c.batch * c.tokens > 2;
+  if (of_elements && found.cause.empty() && tells)
     if (Diagnosis wide = diagnose(look, c, larger_of(c)); !wide.cause.empty()) found = wide;
   if (!found.first.empty()) finding.where += (finding.where.empty() ? "" : "; ") + found.first;
   const bool is_cause = of_elements && !found.cause.empty();

@@ -110,12 +110,16 @@ constexpr Step plain_steps[] = {
 // Single simplifications of memory. Each is tried alone, so the first one that a layout bug needs
 // stays out.
 constexpr Step memory_steps[] = {
+    [](Case& c) { c.one_buffer = false; },
     [](Case& c) {
       c.one_cache = false;
       for (TensorCase& t : c.tensors) t.cache = {}, t.cache_at = 0;
     },
     [](Case& c) { c.fused = false; },
     in_tensors([](TensorCase& t) { t.in_place = false, t.out = {}; }),
+    [](Case& c) { c.table_row_stride = contiguous; },
+    [](Case& c) { c.position_token_stride = contiguous; },
+    [](Case& c) { c.position_batch_stride = contiguous; },
     [](Case& c) { c.position_axis_stride = c.table_axis_stride = contiguous; },
     in_tensors([](TensorCase& t) { t.in_at = t.out_at = 0; }),
     in_tensors([](TensorCase& t) { t.in = t.out; }),
