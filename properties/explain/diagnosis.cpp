@@ -29,6 +29,7 @@
 #include "harness/cases/data.h"
 #include "harness/cases/fused.h"
 #include "harness/cases/names.h"
+#include "properties/explain/causes.h"
 #include "properties/explain/check_case.h"
 #include "properties/explain/hypotheses.h"
 #include "properties/explain/places.h"
@@ -311,8 +312,8 @@ Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
     return {"", joined({"outputs are as they were before the call", where})};
   const Wrong wrong(*again);
   if (wrong.any && wrong.all_unwritten)
-    return {leaves_slot_0(look, c) ? "leaves slot 0 out" : "leaves outputs unwritten", where};
-  return {"reads what its outputs held before the call", where};
+    return {cause(leaves_slot_0(look, c) ? "slot_0_out" : "unwritten"), where};
+  return {cause("reads_outputs"), where};
 }
 
 // A table whose rows hold other angles tells the row that was read from angles of the kernel's own.
@@ -364,8 +365,7 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
                             : "reads poison, which lies around rows and in unused rows of tables",
                         place_of(scene), state})};
   if (left.not_finite && has_finite_inputs(scene))
-    return {"makes NaN or infinity of finite inputs, or reads a workspace before it writes it",
-            joined({place_of(scene), state})};
+    return {cause("makes_nan"), joined({place_of(scene), state})};
   // Zeros in a pair hide which of its elements are wrong. The same call with other data shows it.
   const auto elements = elements_of(scene);
   const auto again = elements.empty() ? std::nullopt : look(varied(c, 0), calls);
@@ -374,14 +374,16 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
                       right_place(look, c, scene, !shown)})};
 }
 
-// Rows that are written where no token has its slot show nothing. With slot 0 in use, one of them
-// may lie there.
+// Rows that are written where no token has its slot show nothing. With slot 0 in use, and no slot
+// for the last token, one of them may lie there.
 std::string cause_of_stray(const Look& look, const Case& c) {
   Case used = listed_slots(c);
+  if (!used.slots.empty()) used.slots.back() = -1;
   const auto first = std::ranges::find_if(used.slots, [](std::int64_t s) { return s >= 0; });
   if (first == used.slots.end()) return {};
   if (std::ranges::count(used.slots, 0) == 0) *first = 0;
-  return diagnose(look, used, used).cause;
+  const std::string found = diagnose(look, used, used).cause;
+  return found.starts_with(cause("to_slot_0")) ? found : "";
 }
 
 // True if the case holds once the wrong elements are put right. Otherwise a cause of theirs does
@@ -456,7 +458,7 @@ std::string cause_of_crash(Subject& subject, const Property& property, const Cas
         }
       };
       if (holds_with(axis.packed) && holds_with(axis.packed + 1))
-        return fmt::format("walks the {} of {}, whose stride is 0, as if packed", axis.words, name);
+        return cause("walks_packed", axis.words, name);
     }
   }
   return {};
@@ -466,7 +468,7 @@ std::string explain(Subject& subject, const Property& property, const Case& c, c
                     Finding& finding) {
   if (finding.kind == Finding::Kind::crash) return cause_of_crash(subject, property, c, finding);
   const Look look = look_at(subject);
-  if (finding.kind == Finding::Kind::broken) return cause_of_stray(look, larger);
+  if (finding.reason.starts_with("wrote outside its rows")) return cause_of_stray(look, larger);
   if (finding.kind != Finding::Kind::measured) return {};
   std::optional<Problem> late;
   const bool of_elements = holds_put_right_too(subject, property, c, late);
@@ -475,9 +477,12 @@ std::string explain(Subject& subject, const Property& property, const Case& c, c
     subject.worker.restart();
     if (!right || !fails(check_case(property, subject, c))) late.reset();
   }
-  if (late) return std::string(keeps_something);
+  if (late) return cause("keeps_something");
   Diagnosis found = diagnose(look, c, larger);
-  if (of_elements && found.cause.empty())  // others were wrong in that case too
+  // Other elements were wrong in that case too. Of two rows of a cache, one may be the other's
+  // neighbour.
+  const bool tells = !has_append(c) || c.batch * c.tokens > 2;
+  if (of_elements && found.cause.empty() && tells)
     if (Diagnosis wide = diagnose(look, c, larger_of(c)); !wide.cause.empty()) found = wide;
   if (!found.first.empty()) finding.where += (finding.where.empty() ? "" : "; ") + found.first;
   const bool is_cause = of_elements && !found.cause.empty();

@@ -22,9 +22,6 @@ inline constexpr std::string_view only_at_first = "only in the first call of a p
 /// Where nothing else is wrong: at the beginning of `where`.
 inline constexpr std::string_view only_outside = "only in what is not rotated";
 
-/// The cause of a call that is wrong only after others, of another state.
-inline constexpr std::string_view keeps_something = "keeps something of an earlier call";
-
 struct Diagnosis {
   /// what the kernel does; empty if no name fits, or if chance could explain it
   std::string cause;

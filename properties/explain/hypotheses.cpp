@@ -1,6 +1,7 @@
 #include "properties/explain/hypotheses.h"
 #include "harness/cases/names.h"
 #include "kernels/api/half.h"
+#include "properties/explain/causes.h"
 #include "properties/explain/facts.h"
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ Function only_if(bool applies, Function output) {
 }
 
 // Adds those that turn each pair by another rotation.
-struct Turns {
+struct TurnsBy {
   const Facts& k;
   List& list;
   template <class Rotation>
@@ -57,48 +58,42 @@ struct Turns {
 void add_values(const Facts& k, List& list) {
   const double a = k.scale();
   const bool scales = a != 1, table = k.source().contract == ROPE_CONTRACT_TABLE;
-  const Turns turns{k, list};
-  const auto add = [&list](const char* name, Function output, bool applies = true) {
-    list.push_back({name, only_if(applies, std::move(output))});
+  const TurnsBy turns{k, list};
+  const auto add = [&list](std::string name, Function output, bool applies = true) {
+    list.push_back({std::move(name), only_if(applies, std::move(output))});
   };
   const auto scaled_by = [a](double instead) {
     return [a, instead](const Seen& s) { return s.truth / a * instead; };
   };
-  const char* const copies = "copies its input: not rotated at all";
-  add("writes zeros", [](const Seen&) { return C{0, 0}; });
-  add(scales ? "copies its input: not rotated, not scaled either" : copies,
-      [](const Seen& s) { return s.x; });
-  add(scales ? "scales, but does not rotate" : copies, [a](const Seen& s) { return a * s.x; });
-  add("does not apply attention_scale", scaled_by(1), scales);
-  add("applies attention_scale twice", scaled_by(a * a), scales);
-  add("loses the sign of attention_scale", scaled_by(-a), a < 0);
-  turns(k.backward() ? "rotates forward where the transpose is asked for" : "rotates the other way",
+  const std::string copies = cause("copies");
+  add(cause("zeros"), [](const Seen&) { return C{0, 0}; });
+  add(scales ? cause("copies_unscaled") : copies, [](const Seen& s) { return s.x; });
+  add(scales ? cause("scales_alone") : copies, [a](const Seen& s) { return a * s.x; });
+  add(cause("no_scale"), scaled_by(1), scales);
+  add(cause("scale_twice"), scaled_by(a * a), scales);
+  add(cause("scale_sign"), scaled_by(-a), a < 0);
+  turns(k.backward() ? cause("forward") : cause("other_way"),
         [](const Seen& s) { return std::conj(s.r); });
   const auto angle = [&k](const Seen& s, bool divides) {
     const double f = k.frequency(s.pair), m = static_cast<double>(s.position);
     return !divides ? turn(m, f) : f > 0 ? Output(turn(m, 1 / f)) : Output();
   };
   turns(
-      "divides positions by the frequency, where it should multiply",
-      [angle](const Seen& s) { return angle(s, true); }, !table);
+      cause("divides"), [angle](const Seen& s) { return angle(s, true); }, !table);
   turns(
-      "makes angles of its own, whatever the table holds",
-      [angle](const Seen& s) { return angle(s, false); }, table && k.source().table_apart != 0);
-  turns("turns twice", [](const Seen& s) { return s.r * s.r; });
+      cause("own_angles"), [angle](const Seen& s) { return angle(s, false); },
+      table && k.source().table_apart != 0);
+  turns(cause("twice"), [](const Seen& s) { return s.r * s.r; });
   const auto back = [&k](const Seen& s) { return k.turned(s.x, std::conj(s.r)); };
-  add("subtracts in second elements where it should add", [back](const Seen& s) {
-    return C{s.truth.real(), back(s).imag()};
-  });
-  add("adds in first elements where it should subtract", [back](const Seen& s) {
-    return C{back(s).real(), s.truth.imag()};
-  });
-  turns("has cos and sin exchanged", [](const Seen& s) { return C{s.r.imag(), s.r.real()}; });
+  add(cause("second_sign"), [back](const Seen& s) { return C{s.truth.real(), back(s).imag()}; });
+  add(cause("first_sign"), [back](const Seen& s) { return C{back(s).real(), s.truth.imag()}; });
+  turns(cause("cos_for_sin"), [](const Seen& s) { return C{s.r.imag(), s.r.real()}; });
 }
 
 void add_places(const Facts& k, List& list) {
   const Pairing own = k.source().pairing, other = other_than(own);
-  const auto add = [&](const char* words, Pairing read, Pairing written) {
-    list.push_back({fmt::format("{} {}, not as {}", words, word_of(other), word_of(own)),
+  const auto add = [&](const char* name, Pairing read, Pairing written) {
+    list.push_back({cause(name, word_of(other), word_of(own)),
                     [&k, read, written](const Seen& s) {
                       return k.rearranged(s, read, written, k.tensor(s).rotary_offset);
                     },
@@ -106,13 +101,12 @@ void add_places(const Facts& k, List& list) {
                       return k.longest(s, read, written, k.tensor(s).rotary_offset);
                     }});
   };
-  add("pairs elements as", other, other);
-  add("turns rightly, but writes the result as", own, other);
-  add("reads its input as", other, own);
-  list.push_back({"reads dims outside the window: partner at i + head_dim / 2",
-                  [&k](const Seen& s) { return k.with_far_partner(s); }, nullptr,
-                  [&k](const Seen& s, std::int64_t e) { return k.far_element(s, e); }});
-  list.push_back({"ignores rotary_offset", [&k, own](const Seen& s) -> Output {
+  add("pairs_as", other, other);
+  add("writes_as", own, other);
+  add("reads_as", other, own);
+  list.push_back({cause("far_partner"), [&k](const Seen& s) { return k.with_far_partner(s); },
+                  nullptr, [&k](const Seen& s, std::int64_t e) { return k.far_element(s, e); }});
+  list.push_back({cause("no_offset"), [&k, own](const Seen& s) -> Output {
                     if (k.tensor(s).rotary_offset == 0) return {};
                     return k.rearranged(s, own, own, 0);
                   }});
@@ -123,27 +117,26 @@ void add_places(const Facts& k, List& list) {
       return k.turned(k.pair_of(s, at), s.r);
     };
   };
-  list.push_back({"rotates the input of head 0 for every head",
-                  from_head([](const Seen&) { return std::int64_t{0}; })});
-  list.push_back({"takes the heads in the opposite order",
+  list.push_back({cause("head_0"), from_head([](const Seen&) { return std::int64_t{0}; })});
+  list.push_back({cause("heads_back"),
                   from_head([&k](const Seen& s) { return k.tensor(s).heads - 1 - s.at.h; })});
-  list.push_back({"takes the next head's input",
+  list.push_back({cause("next_head"),
                   from_head([&k](const Seen& s) { return (s.at.h + 1) % k.tensor(s).heads; })});
-  list.push_back(
-      {"reads its input as if heads and tokens were contiguous", [&k](const Seen& s) -> Output {
-         const rope_tensor& t = k.tensor(s);
-         const auto row = (s.at.b * k.asked().tokens + s.at.t) * t.heads + s.at.h;
-         const auto shift =
-             row * t.head_dim - in_index(k.asked(), s.at.tensor, s.at.b, s.at.t, s.at.h);
-         if (shift >= 0) return {};  // it is contiguous, or outside the buffer
-         const PairIndex e = pair_elements(k.asked(), s.at.tensor, s.pair);
-         return k.turned(
-             {k.element(s, s.at, e.first + shift), k.element(s, s.at, e.second + shift)}, s.r);
-       }});
+  list.push_back({cause("packed_input"), [&k](const Seen& s) -> Output {
+                    const rope_tensor& t = k.tensor(s);
+                    const auto row = (s.at.b * k.asked().tokens + s.at.t) * t.heads + s.at.h;
+                    const auto shift =
+                        row * t.head_dim - in_index(k.asked(), s.at.tensor, s.at.b, s.at.t, s.at.h);
+                    if (shift >= 0) return {};  // it is contiguous, or outside the buffer
+                    const PairIndex e = pair_elements(k.asked(), s.at.tensor, s.pair);
+                    return k.turned(
+                        {k.element(s, s.at, e.first + shift), k.element(s, s.at, e.second + shift)},
+                        s.r);
+                  }});
 }
 
 void add_axes(const Facts& k, List& list) {
-  const auto add = [&k, turns = Turns{k, list}](std::string name, auto axis_for) {
+  const auto add = [&k, turns = TurnsBy{k, list}](std::string name, auto axis_for) {
     turns(
         std::move(name),
         [&k, axis_for](const Seen& s) {
@@ -153,22 +146,22 @@ void add_axes(const Facts& k, List& list) {
         k.axes() > 1);
   };
   for (std::size_t a = 0; a < k.axes(); ++a) {
-    add(fmt::format("turns every pair by axis {}", a), [a](std::size_t) { return a; });
+    add(cause("axis_for_all", a), [a](std::size_t) { return a; });
     for (std::size_t b = 0; b < a; ++b)
-      add(fmt::format("exchanges axes {} and {}", b, a), [a, b](std::size_t own) {
+      add(cause("axes_exchanged", b, a), [a, b](std::size_t own) {
         return own == a ? b : own == b ? a : own;
       });
   }
 }
 
 void add_positions(const Facts& k, List& list) {
-  const Turns turns{k, list};
+  const TurnsBy turns{k, list};
   const auto add = [&k, turns](std::string name, auto position, bool applies = true) {
     turns(
         std::move(name), [&k, position](const Seen& s) { return k.rotation(s, position(s)); },
         applies);
   };
-  turns("turns every tensor by the table of the first", [&k](Seen s) {
+  turns(cause("table_of_first"), [&k](Seen s) {
     s.at.tensor = 0;
     return k.rotation(s, s.position);
   });
@@ -183,55 +176,51 @@ void add_positions(const Facts& k, List& list) {
     };
   };
   const bool table = k.source().contract == ROPE_CONTRACT_TABLE;
-  add("reads row r - 1 of the table, not r", row_beside(-1), table);
-  add("reads row r + 1 of the table, not r", row_beside(1), table);
-  add("turns every batch row by the positions of row 0",
+  add(cause("row_before"), row_beside(-1), table);
+  add(cause("row_behind"), row_beside(1), table);
+  add(cause("batch_row_0"),
       [&k](const Seen& s) { return k.position(s.placement, 0, s.at.t, s.pair); });
-  add("turns every token by the position of the first",
+  add(cause("first_position"),
       [&k](const Seen& s) { return k.position(s.placement, s.at.b, 0, s.pair); });
-  add("takes the index of a token for its position", [](const Seen& s) { return s.at.t; });
-  add("takes tokens for consecutive, from the first on",
+  add(cause("token_index"), [](const Seen& s) { return s.at.t; });
+  add(cause("consecutive"),
       [&k](const Seen& s) { return k.position(s.placement, s.at.b, 0, s.pair) + s.at.t; });
   for (const std::int64_t block : {4, 8, 16, 32, 64})
-    add(fmt::format("takes {} tokens for consecutive if their last position is {} past the first",
-                    block, block - 1),
-        [&k, block](const Seen& s) {
-          const std::int64_t first = s.at.t / block * block, last = first + block - 1;
-          if (last >= k.asked().tokens) return s.position;
-          const std::int64_t from = k.position(s.placement, s.at.b, first, s.pair);
-          const bool taken = k.position(s.placement, s.at.b, last, s.pair) - from == block - 1;
-          return taken ? from + s.at.t - first : s.position;
-        });
-  add("loses the sign of negative positions",
-      [](const Seen& s) { return std::max(s.position, -s.position); });
-  add("uses the positions of the call before",
+    add(cause("block_consecutive", block, block - 1), [&k, block](const Seen& s) {
+      const std::int64_t first = s.at.t / block * block, last = first + block - 1;
+      if (last >= k.asked().tokens) return s.position;
+      const std::int64_t from = k.position(s.placement, s.at.b, first, s.pair);
+      const bool taken = k.position(s.placement, s.at.b, last, s.pair) - from == block - 1;
+      return taken ? from + s.at.t - first : s.position;
+    });
+  add(cause("position_sign"), [](const Seen& s) { return std::max(s.position, -s.position); });
+  add(cause("positions_before"),
       [&k](const Seen& s) { return k.position(0, s.at.b, s.at.t, s.pair); });
-  add("rounds positions to bfloat16", [](const Seen& s) {
+  add(cause("positions_bf16"), [](const Seen& s) {
     return static_cast<std::int64_t>(to_bf16(static_cast<double>(s.position)));
   });
-  add("rounds positions to f32",
+  add(cause("positions_f32"),
       [](const Seen& s) { return static_cast<std::int64_t>(static_cast<float>(s.position)); });
   const auto halves = [&k](const Seen& s) {
     const std::int64_t tokens = k.asked().tokens, at = s.at.b * tokens + s.at.t;
     const std::int64_t whole = k.position(s.placement, at / 2 / tokens, at / 2 % tokens, s.pair);
     return at % 2 == 0 ? whole : std::int64_t{whole < 0 ? -1 : 0};
   };
-  add("reads 64-bit positions as 32-bit ones", halves, k.source().position_dtype == Dtype::i64);
+  add(cause("positions_halved"), halves, k.source().position_dtype == Dtype::i64);
   for (int bits = 8; bits <= 24; ++bits) {
     const std::int64_t top = std::int64_t{1} << bits;
     for (const std::int64_t largest : {top - 1, top})
-      add(fmt::format("clamps positions at {}", largest),
+      add(cause("clamps", largest),
           [largest](const Seen& s) { return std::min(s.position, largest); });
     if (bits == 8 || bits == 16)
-      add(fmt::format("keeps {} bits of a position", bits),
-          [top](const Seen& s) { return s.position & (top - 1); });
+      add(cause("keeps_bits", bits), [top](const Seen& s) { return s.position & (top - 1); });
   }
 }
 
 // The slot of a token holds the row of another one: `row_in` gives its number, or the token's own.
 void add_slots(const Facts& k, const Problem& p, List& list) {
   using Slots = std::vector<std::int64_t>;
-  const auto add = [&](const char* name, auto row_in) {
+  const auto add = [&](std::string name, auto row_in) {
     const auto other = [&p, row_in](Seen s) {
       const std::int64_t tokens = p.asked.tokens, own = s.at.b * tokens + s.at.t;
       const auto& slots = s.placement == 1 ? p.other_slots : p.slots;
@@ -241,7 +230,7 @@ void add_slots(const Facts& k, const Problem& p, List& list) {
       s.position = position_of(p, s.placement, s.at.b, s.at.t, s.pair);
       return s;
     };
-    list.push_back({name,
+    list.push_back({std::move(name),
                     [&k, &p, other](const Seen& s) -> Output {
                       const Seen of = other(s);
                       if (of.at.b == s.at.b && of.at.t == s.at.t) return s.truth;
@@ -254,21 +243,21 @@ void add_slots(const Facts& k, const Problem& p, List& list) {
                       return std::optional(k.element(s, other(s).at, e));
                     }});
   };
-  add("writes a token without a slot to slot 0", [](const Slots& slots, std::int64_t own) {
+  add(cause("to_slot_0"), [](const Slots& slots, std::int64_t own) {
     const std::int64_t from = slots.rend() - std::find(slots.rbegin(), slots.rend(), -1) - 1;
     return slots[static_cast<std::size_t>(own)] == 0 ? std::max(own, from) : own;
   });
-  add("writes a token to the slot of the next", [](const Slots& slots, std::int64_t own) {
+  add(cause("next_slot"), [](const Slots& slots, std::int64_t own) {
     return (own + std::ssize(slots) - 1) % std::ssize(slots);
   });
-  add("uses the slots of the call before", [&p](const Slots& slots, std::int64_t own) {
+  add(cause("slots_before"), [&p](const Slots& slots, std::int64_t own) {
     const auto in = std::ranges::find(p.slots, slots[static_cast<std::size_t>(own)]);
     return in == p.slots.end() ? own : in - p.slots.begin();
   });
 }
 
 void add_angles(const Facts& k, List& list) {
-  const Turns add{k, list};
+  const TurnsBy add{k, list};
   const bool own = k.source().contract != ROPE_CONTRACT_TABLE;  // only then it makes angles
   const std::int64_t pairs = k.source().rotary_dim / 2;
   const auto neighbour = [&k, pairs](std::int64_t step) {
@@ -280,59 +269,64 @@ void add_angles(const Facts& k, List& list) {
       return turn(static_cast<double>(s.position), f * f / k.frequency(inside));
     };
   };
-  add("turns pair i by the frequency of pair i - 1", neighbour(-1));
-  add("turns pair i by the frequency of pair i + 1", neighbour(1));
-  add("turns every pair by the frequency of pair 0",
-      [&k](const Seen& s) { return k.rotation_of_pair(s, 0); });
+  add(cause("pair_before"), neighbour(-1));
+  add(cause("pair_behind"), neighbour(1));
+  add(cause("pair_0"), [&k](const Seen& s) { return k.rotation_of_pair(s, 0); });
   const auto own_angle = [](const Seen& s, double f) {
     return turn(static_cast<double>(s.position), f);
   };
-  add("computes frequencies from head_dim, not rotary_dim", [&k, own_angle](const Seen& s) {
+  add(cause("head_dim_frequencies"), [&k, own_angle](const Seen& s) {
     const auto dims = static_cast<double>(k.tensor(s).head_dim);
     if (k.tensor(s).head_dim == k.source().rotary_dim) return Output();
     const double exponent = -2 * static_cast<double>(s.pair) / dims;
     return Output(own_angle(s, std::pow(k.source().rope_theta, exponent)));
   });
   add(
-      "rounds inv_freq to bfloat16",
+      cause("inv_freq_bf16"),
       [&k, own_angle](const Seen& s) { return own_angle(s, to_bf16(k.frequency(s.pair))); }, own);
   add(
-      "rounds the angle position x inv_freq to f32",
+      cause("angle_f32"),
       [&k](const Seen& s) {
         return turn(
             1, double{static_cast<float>(s.position) * static_cast<float>(k.frequency(s.pair))});
       },
       own);
-  add("rounds cos and sin to bfloat16", [](const Seen& s) { return to_bf16(s.r); });
-  list.push_back(
-      {"expands cos and sin for the other pairing", [&k, pairs](const Seen& s) -> Output {
-         const bool adjacent = k.source().pairing == Pairing::interleaved;
-         const auto first = k.rotation_of_pair(s, adjacent ? 2 * s.pair % pairs : s.pair / 2);
-         const auto second =
-             k.rotation_of_pair(s, adjacent ? (2 * s.pair + 1) % pairs : (s.pair + pairs) / 2);
-         if (!first || !second) return {};
-         return C{k.turned(s.x, *first).real(), k.turned(s.x, *second).imag()};
-       }});
-  list.push_back({"computes second elements from first outputs, not from first inputs",
-                  [&k](const Seen& s) -> Output {
+  add(cause("table_bf16"), [](const Seen& s) { return to_bf16(s.r); });
+  list.push_back({cause("other_expansion"), [&k, pairs](const Seen& s) -> Output {
+                    const bool adjacent = k.source().pairing == Pairing::interleaved;
+                    const auto first =
+                        k.rotation_of_pair(s, adjacent ? 2 * s.pair % pairs : s.pair / 2);
+                    const auto second = k.rotation_of_pair(
+                        s, adjacent ? (2 * s.pair + 1) % pairs : (s.pair + pairs) / 2);
+                    if (!first || !second) return {};
+                    return C{k.turned(s.x, *first).real(), k.turned(s.x, *second).imag()};
+                  }});
+  list.push_back({cause("first_outputs"), [&k](const Seen& s) -> Output {
                     return C{s.truth.real(), k.turned({s.truth.real(), s.x.imag()}, s.r).imag()};
                   }});
 }
 
 void add_roundings(const Facts& k, List& list) {
-  const auto flushed = [&k](const Seen& s, const C& z) {
-    const double least = data_type(tensor_dtype(k.source(), s.at.tensor)).format.normal;
-    const auto of = [least](double v) { return std::abs(v) < least ? 0 : v; };
-    return C{of(z.real()), of(z.imag())};
-  };
+  // Where inputs, or results alone, are flushed, products may be or not: the nearest counts.
   for (const bool inputs : {true, false})
-    list.push_back({"writes zeros for subnormal numbers, which flushes_subnormals=True declares",
-                    [&k, flushed, inputs](const Seen& s) -> Output {
-                      return flushed(s, k.turned(inputs ? flushed(s, s.x) : s.x, s.r));
+    list.push_back({cause("subnormals"), [&k, inputs](const Seen& s) -> Output {
+                      const double least =
+                          data_type(tensor_dtype(k.source(), s.at.tensor)).format.normal;
+                      const auto f = [least](double v) { return std::abs(v) < least ? 0 : v; };
+                      const auto sum = [&](double a, double b, double y) {
+                        const double all[] = {a + b, f(a) + b, a + f(b), f(a) + f(b)};
+                        return f(k.scale() * *std::ranges::min_element(all, {}, [&](double v) {
+                                   return std::abs(f(k.scale() * v) - y);
+                                 }));
+                      };
+                      const C x = inputs ? C{f(s.x.real()), f(s.x.imag())} : s.x;
+                      const C r = k.backward() ? std::conj(s.r) : s.r;
+                      return C{sum(x.real() * r.real(), -x.imag() * r.imag(), s.y.real()),
+                               sum(x.real() * r.imag(), x.imag() * r.real(), s.y.imag())};
                     }});
   // Every correct kernel of bf16 or narrower data rounds this way.
   const bool wider = are_wider_than_bf16(k.source());
-  list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {
+  list.push_back({cause("input_bf16"), only_if(wider, [&k](const Seen& s) -> Output {
                     return k.turned(to_bf16(s.x), s.r);
                   })});
   // Takes either neighbour of a value next to a tie, since the rounded value may be off by the
@@ -342,11 +336,10 @@ void add_roundings(const Facts& k, List& list) {
       if (to_bf16(moved) == seen) return seen;
     return to_bf16(truth);
   };
-  list.push_back(
-      {"rounds its output to bfloat16", only_if(wider, [rounded](const Seen& s) -> Output {
-         return C{rounded(s.truth.real(), s.y.real(), s.bound),
-                  rounded(s.truth.imag(), s.y.imag(), s.bound)};
-       })});
+  list.push_back({cause("output_bf16"), only_if(wider, [rounded](const Seen& s) -> Output {
+                    return C{rounded(s.truth.real(), s.y.real(), s.bound),
+                             rounded(s.truth.imag(), s.y.imag(), s.bound)};
+                  })});
 }
 
 std::vector<const Seen*> wrong_pairs(const Scene& scene) {
@@ -389,11 +382,9 @@ Hypothesis other_axes(const std::shared_ptr<Facts>& k, const Scene& scene) {
   }
   std::string words;
   for (const auto& [pair, fit] : axes)
-    words += fmt::format("{}pair {} by axis {}", words.empty() ? ": " : ", ", pair,
-                         fmt::join(fit, " or "));
+    words += (words.empty() ? "" : ", ") + cause("pair_by_axis", pair, fmt::join(fit, " or "));
   const bool fits = std::ranges::none_of(axes, [](const auto& of) { return of.second.empty(); });
-  return {"turns pairs by other axes than their own" + words,
-          only_if(fits, [axes, turned](const Seen& s) -> Output {
+  return {cause("other_axes", words), only_if(fits, [axes, turned](const Seen& s) -> Output {
             const auto of = axes.find(s.pair);
             return of == axes.end() ? Output(s.truth) : turned(s, *of->second.begin());
           })};
@@ -436,10 +427,8 @@ std::optional<double> fitted_frequency(const Facts& k, std::vector<const Seen*> 
 
 std::string frequency_words(double d) {
   constexpr double plain = 1e-3;
-  return "phase error grows with the position: frequencies are " +
-         (std::abs(d) < plain
-              ? fmt::format("too {} by {:.2g} of their value", d < 0 ? "low" : "high", std::abs(d))
-              : fmt::format("{:.4g} times what they should be", 1 + d));
+  if (std::abs(d) >= plain) return cause("frequency_times", 1 + d);
+  return cause(d < 0 ? "frequencies_low" : "frequencies_high", std::abs(d));
 }
 
 }  // namespace
@@ -471,10 +460,9 @@ std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitte
     offset.reset();  // that is a row of the table beside
   const auto d = fitted_frequency(from, wrong);
   return {other_axes(k, scene),
-          {fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
+          {cause("gain", gain.value_or(1)),
            only_if(gain.has_value(), [gain](const Seen& s) -> Output { return *gain * s.truth; })},
-          {fmt::format("turns by position m {} {}, not m", offset.value_or(0) < 0 ? '-' : '+',
-                       std::abs(offset.value_or(0))),
+          {cause("position_off", offset.value_or(0) < 0 ? '-' : '+', std::abs(offset.value_or(0))),
            only_if(offset.has_value(),
                    [k, offset](const Seen& s) -> Output {
                      const auto r = k->rotation(s, s.position + *offset);

@@ -3,6 +3,7 @@
 
 #include "harness/cases/fused.h"
 #include "harness/cases/stored.h"
+#include "properties/explain/causes.h"
 #include "properties/explain/facts.h"
 #include "properties/explain/hypotheses.h"
 
@@ -44,8 +45,8 @@ void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list)
   const double epsilon = p.norm.epsilon;
   const bool plus_one = p.norm.weight_plus_one != 0;
   // factor(head) multiplies every element of a head, weigh(s, d) element d; `head`: -1: its own.
-  const auto add = [&](const char* name, auto factor, auto weigh, std::int64_t head = -1) {
-    list.push_back({name, [=, &k, &p](const Seen& s) -> std::optional<C> {
+  const auto add = [&](std::string name, auto factor, auto weigh, std::int64_t head = -1) {
+    list.push_back({std::move(name), [=, &k, &p](const Seen& s) -> std::optional<C> {
                       if (!marks(&p.norm, s.at.tensor)) return {};
                       const double by = factor(GivenHead(k, s, head < 0 ? s.at.h : head));
                       const PairIndex e = pair_elements(p.asked, s.at.tensor, s.pair);
@@ -63,40 +64,38 @@ void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list)
   };
   const auto none = [](const Seen&, std::int64_t) { return 1.0; };
   add(
-      "does not normalize the head", [](const GivenHead&) { return 1.0; }, none);
-  add("leaves the weights of the norm out", right, none);
-  add("leaves out the 1 of 1 + weight", right,
+      cause("no_norm"), [](const GivenHead&) { return 1.0; }, none);
+  add(cause("no_weights"), right, none);
+  add(cause("no_plus_one"), right,
       [&p](const Seen& s, std::int64_t d) { return weight_of(p, s, s.at.tensor, d, false); });
-  add("has the weights of the first tensor", right,
+  add(cause("first_weights"), right,
       [&p, plus_one](const Seen& s, std::int64_t d) { return weight_of(p, s, 0, d, plus_one); });
-  add("exchanges the weights of the first two tensors", right,
-      [&p, plus_one](const Seen& s, std::int64_t d) {
-        return weight_of(p, s, s.at.tensor == 0 && p.asked.tensor_count > 1 ? 1 : 0, d, plus_one);
-      });
+  add(cause("weights_exchanged"), right, [&p, plus_one](const Seen& s, std::int64_t d) {
+    return weight_of(p, s, s.at.tensor == 0 && p.asked.tensor_count > 1 ? 1 : 0, d, plus_one);
+  });
   add(
-      "adds epsilon outside the root",
+      cause("epsilon_outside"),
       [epsilon](const GivenHead& h) { return 1 / (std::sqrt(h.squares / h.dims) + epsilon); }, own);
   add(
-      "takes 1e-6 for epsilon",
+      cause("epsilon_1e_6"),
       [](const GivenHead& h) { return 1 / std::sqrt(h.squares / h.dims + 1e-6); }, own);
   add(
-      "takes the sum of the squares for their mean",
+      cause("sum_of_squares"),
       [epsilon](const GivenHead& h) { return 1 / std::sqrt(h.squares + epsilon); }, own);
   const auto rotary_dim = static_cast<double>(p.asked.rotary_dim);
   add(
-      "takes the mean of the squares over the window",
+      cause("window_mean"),
       [=](const GivenHead& h) { return 1 / std::sqrt(h.window_squares / rotary_dim + epsilon); },
       own);
   add(
-      "takes the variance for the mean of the squares",
+      cause("variance"),
       [epsilon](const GivenHead& h) {
         const double mean = h.sum / h.dims;
         return 1 / std::sqrt(h.squares / h.dims - mean * mean + epsilon);
       },
       own);
-  add("normalizes each head by the first", right, own, 0);
-  list.push_back({"applies the weights of the norm after the rotation",
-                  [=, &k, &p](const Seen& s) -> std::optional<C> {
+  add(cause("first_head_norm"), right, own, 0);
+  list.push_back({cause("weights_after"), [=, &k, &p](const Seen& s) -> std::optional<C> {
                     if (!marks(&p.norm, s.at.tensor)) return {};
                     const double by = right(GivenHead(k, s, s.at.h));
                     const PairIndex e = pair_elements(p.asked, s.at.tensor, s.pair);

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "harness/cases/stored.h"
+#include "properties/explain/causes.h"
 #include "properties/explain/hypotheses.h"
 #include "reference/bounds.h"
 
@@ -21,9 +22,9 @@ struct StoredRounding {
   const char* words;
 };
 constexpr StoredRounding roundings[] = {
-    {false, true, "rounds each product to {0} before the sum"},
-    {true, true, "rounds cos, sin and each product to {0} before the sum"},
-    {true, false, "rounds cos and sin to {0}"},
+    {false, true, "products_rounded"},
+    {true, true, "table_and_products"},
+    {true, false, "table_rounded"},
 };
 
 double rounded(Dtype dtype, double value) {
@@ -92,7 +93,7 @@ Rounded rounding_of(const Look& look, const Case& c, const Case& larger) {
     if (!here || !fits(r, *first) || !fits(r, *second)) continue;
     const double declared =
         std::ceil(bounds::needed_in_type(type, larger.contract != ROPE_CONTRACT_TABLE));
-    Rounded out{fmt::format(fmt::runtime(r.words), type.word), {}};
+    Rounded out{cause(r.words, type.word), {}};
     if (keeps(declared, *small) && keeps(declared, *first) && keeps(declared, *second))
       out.advice = fmt::format("error_bound = {:g} would declare it", declared);
     return out;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "properties/explain/causes.h"
 #include "properties/explain/facts.h"
 #include "properties/explain/hypotheses.h"
 #include "properties/explain/places.h"
@@ -90,14 +91,13 @@ void add_table_rows(const Scene& scene, std::vector<Hypothesis>& list) {
   };
   const bool table = p.source.contract == ROPE_CONTRACT_TABLE;
   for (const Dtype type : tensor_dtypes)
-    reads(
-        fmt::format("reads a table of {} as one of {}", data_type(own).word, data_type(type).word),
-        table && type != own, [&p, type](const Seen& s) {
-          return entries_at(p, s, entry_of(p, s, p.asked.table_row_stride), type);
-        });
+    reads(cause("table_type", data_type(own).word, data_type(type).word), table && type != own,
+          [&p, type](const Seen& s) {
+            return entries_at(p, s, entry_of(p, s, p.asked.table_row_stride), type);
+          });
   const auto add = [&](const char* distance, auto elements) {
-    reads(fmt::format("reads the tables' rows {} elements apart, not table_row_stride", distance),
-          table && p.asked.table_rows > 1, [&p, own, elements](const Seen& s) {
+    reads(cause("row_distance", distance), table && p.asked.table_rows > 1,
+          [&p, own, elements](const Seen& s) {
             const std::int64_t last = (p.asked.table_rows - 1) * p.asked.table_row_stride + s.pair;
             const std::int64_t at = entry_of(p, s, elements(p.asked.tensor[s.at.tensor].head_dim));
             return entries_at(p, s, std::min(at, last), own);  // behind the table: its last row

@@ -86,14 +86,22 @@ constexpr Step in_tensors(Change) {
 }
 constexpr Step plain_steps[] = {
     in_tensors([](TensorCase& t) { t.rotate = true; }),
+    [](Case& c) { c.positions_null = false; },
+    [](Case& c) { c.table_spare_rows = 0; },
+    [](Case& c) { c.table_apart_pair = -1; },
+    [](Case& c) { c.table_dtype.reset(); },
     in_tensors([](TensorCase& t) { t.dtype.reset(); }),
     [](Case& c) {
       c.inv_freq.clear();
       c.scaling = "none";
       c.scaling_values.clear();
     },
+    [](Case& c) { c.rope_theta = 10000; },
+    [](Case& c) { c.axis_positions = AxisPositions::equal; },
     [](Case& c) { c = with_fewer_axes(c); },
+    [](Case& c) { c.weight_dtype.reset(), c.weight_plus_one = false; },
     in_tensors([](TensorCase& t) { t.weight = t.weight && !t.norm; }),
+    [](Case& c) { c.slot_rule = SlotRule::in_order; },
     [](Case& c) {
       std::ranges::fill(c.axis_of_pair, c.axis_of_pair.empty() ? 0 : c.axis_of_pair[0]);
     },
@@ -102,12 +110,16 @@ constexpr Step plain_steps[] = {
 // Single simplifications of memory. Each is tried alone, so the first one that a layout bug needs
 // stays out.
 constexpr Step memory_steps[] = {
+    [](Case& c) { c.one_buffer = false; },
     [](Case& c) {
       c.one_cache = false;
       for (TensorCase& t : c.tensors) t.cache = {}, t.cache_at = 0;
     },
     [](Case& c) { c.fused = false; },
     in_tensors([](TensorCase& t) { t.in_place = false, t.out = {}; }),
+    [](Case& c) { c.table_row_stride = contiguous; },
+    [](Case& c) { c.position_token_stride = contiguous; },
+    [](Case& c) { c.position_batch_stride = contiguous; },
     [](Case& c) { c.position_axis_stride = c.table_axis_stride = contiguous; },
     in_tensors([](TensorCase& t) { t.in_at = t.out_at = 0; }),
     in_tensors([](TensorCase& t) { t.in = t.out; }),

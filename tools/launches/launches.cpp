@@ -295,14 +295,11 @@ void Launches::settle() {
   std::move(left_out_.begin(), left_out_.end(), std::back_inserter(rows_));
   for (TimingRow& row : rows_)
     if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end()) {
-      const bool is_part = row.kernel.ends_with(unfused_suffix);  // of what was not broken itself
-      take_numbers_away(row, is_part ? Outcome::skipped : Outcome::broken,
-                        is_part ? broken->first + " is BROKEN" : broken->second.reason);
+      take_numbers_away(row, Outcome::broken, broken->second.reason);
       row.known = broken->second.known;
     }
-  std::erase_if(rows_, [&](const TimingRow& row) {
-    return row.is_twin() && gate_.broken().contains(kernel_of(row));
-  });
+  std::erase_if(
+      rows_, [](const TimingRow& row) { return row.is_twin() && row.outcome == Outcome::broken; });
   std::ranges::stable_sort(rows_, [&](const TimingRow& a, const TimingRow& b) {
     return std::tuple(place_of(a.workload), a.board, a.threads, a.launch, a.kernel) <
            std::tuple(place_of(b.workload), b.board, b.threads, b.launch, b.kernel);

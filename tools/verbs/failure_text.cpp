@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "harness/cases/case.h"
 #include "harness/cases/names.h"
+#include "properties/explain/causes.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/property.h"
 #include "properties/search/verdict_rows.h"
@@ -57,7 +58,7 @@ std::string without_cell(const std::string& case_text) {
 // cells.
 std::vector<std::string> cause_keys(const VerdictRow& row) {
   const auto key = [&](const std::string& words) { return row.known + "\n" + words; };
-  if (row.reason.ends_with(held_again)) return {key(std::string(keeps_something))};
+  if (row.reason.ends_with(held_again)) return {key(cause("keeps_something"))};
   if (row.reason.find(only_at_first) != std::string::npos) return {key(std::string(only_at_first))};
   if (const std::string raised = exception_of(row.reason); !raised.empty()) return {key(raised)};
   if (row.property == conduct_property) {  // counts differ from cell to cell
