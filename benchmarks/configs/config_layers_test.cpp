@@ -100,11 +100,9 @@ TEST(ConfigLayers, SizesByKindOfLayers) {
   EXPECT_TRUE(has_heads(sized[0].shape.tensors[1], 2, 128, 0));
   const auto equal = gemma(R"(, "num_global_key_value_heads": 2, "attention_k_eq_v": false)");
   EXPECT_EQ(equal[0].shape.tensors[1].heads, 4);
-  const auto ungated =
-      parse(R"({"model_type": "diffusion_gemma_text", "num_global_key_value_heads": 2,
-      "attention_k_eq_v": false, "layer_types": ["sliding_attention", "full_attention"]})");
-  EXPECT_EQ(ungated.layers[0].shape.tensors[1].heads, 2);
-  EXPECT_EQ(ungated.layers[1].shape.tensors[1].heads, 4);
+  const auto always = parse(R"({"model_type": "diffusion_gemma_text", "attention_k_eq_v": false,
+                                "num_global_key_value_heads": 2})");
+  EXPECT_EQ(always.layers[0].shape.tensors[1].heads, 2);
   const auto saved = gemma(R"(, "per_layer_config": {"01": {"head_dim": 64}})");
   EXPECT_EQ(saved[0].shape.tensors[0].head_dim, 64);
   EXPECT_EQ(saved[1].shape.tensors[0].head_dim, 256);
@@ -183,43 +181,31 @@ TEST(ConfigLayers, CompositesThatAreNotKnownKeepTheirTextModelInOneOfThese) {
                   "thinker_config.text_config = the part that is read"));
 }
 
+const std::string of_no_type = R"({"num_attention_heads": 8, "num_key_value_heads": 8,
+    "head_dim": 64, "rope_parameters": {)";
+
 TEST(ConfigLayers, AFactorOnQIsSaidNotToBeApplied) {
-  const std::string rule = R"("rope_parameters": {"factor": 16, "rope_theta": 1e6,
-      "rope_type": "yarn", "original_max_position_embeddings": 16384, "llama_4_scaling_beta": )";
-  for (const std::string type : {"ministral3", "not-known-here", "llama"}) {
-    const auto with_beta = [&](const std::string& beta) {
-      return parse(R"({"model_type": ")" + type + R"(", "num_attention_heads": 8, "head_dim": 64,
-          "num_key_value_heads": 8, )" +
-                       rule + beta + "}}",
-                   {.pairing = "half_split"});
-    };
-    EXPECT_EQ(has(with_beta("0.1").not_timed,
-                  "llama_4_scaling_beta 0.1: from position 16384 on the model multiplies Q by 1 + "
-                  "0.1 ln(1 + floor(position / 16384)), which is not applied"),
-              type != "llama")
-        << type;
-    EXPECT_EQ(has(with_beta("0.1").ignored, "rope_parameters.llama_4_scaling_beta = 0.1"),
-              type == "llama")
-        << type;
-    EXPECT_TRUE(with_beta("0").not_timed.empty()) << type;
+  const std::string ministral = R"({"model_type": "ministral3", "rope_parameters": {)", rule = R"(
+      "factor": 16, "rope_theta": 1e6, "rope_type": "yarn",
+      "original_max_position_embeddings": 16384, "llama_4_scaling_beta": )";
+  for (const std::string& file : {ministral + rule, of_no_type + rule}) {
+    const ModelConfig config = parse(file + "0.1}}", {.pairing = "half_split"});
+    EXPECT_TRUE(has(config.not_timed,
+                    "llama_4_scaling_beta 0.1: from position 16384 on the model multiplies Q by 1 "
+                    "+ 0.1 ln(1 + floor(position / 16384)), which is not applied"));
+    EXPECT_FALSE(has(config.ignored, "llama_4_scaling_beta"));
+    EXPECT_TRUE(parse(file + "0}}", {.pairing = "half_split"}).not_timed.empty());
   }
 }
 
-// Of a type that is not known.
-TEST(ConfigLayers, TheWholeHeadIsAssumedOnlyWhereNoShareIsStated) {
-  const auto assumed = [](const std::string& share) {
-    return parse(R"({"num_attention_heads": 8, "head_dim": 64, "num_key_value_heads": 8,
-        "layer_types": ["full_attention", "sliding_attention"], "rope_parameters": {
-        "full_attention": {"rope_theta": 1e6, "partial_rotary_factor": 0.25},
-        "sliding_attention": {"rope_theta": 1e4)" +
-                     share + "}}}",
-                 {.pairing = "half_split"})
-        .assumed;
-  };
-  const std::string line =
-      "the whole head is rotated in sliding_attention, since nothing says otherwise";
-  EXPECT_TRUE(has(assumed(""), line));
-  EXPECT_FALSE(has(assumed(R"(, "partial_rotary_factor": 1.0)"), line));
+TEST(ConfigLayers, TheWholeHeadIsAssumedWhereNoShareIsStated) {
+  for (const std::string share : {"", R"(, "partial_rotary_factor": 1)"}) {
+    const ModelConfig config = parse(of_no_type + R"("full_attention": {"rope_theta": 1e6,
+        "partial_rotary_factor": 0.25}, "sliding_attention": {"rope_theta": 1e4)" +
+                                         share + "}}}",
+                                     {.pairing = "half_split"});
+    EXPECT_EQ(has(config.assumed, "the whole head is rotated in sliding_attention"), share.empty());
+  }
 }
 
 TEST(ConfigLayers, WhatTheTypeCannotUse) {

@@ -5,7 +5,7 @@ from      .to(torch.bfloat16), at the first sequence that is longer than 512 tok
 size      at position 257 of a call of 602 tokens cos is off by 0.86
 matters   the table of 512 rows is made in f32, but the longer one replaces all of its rows
 replay    ropewalk replay 'provider=curated_transformers::rotary_embeddings property=cast position=8191'
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 import torch

@@ -5,7 +5,7 @@ from      the second batch row on, where its positions are not those of the firs
 size      at position 5 of a row whose neighbour is padded to 0 there, cos is off by 0.72
 matters   in a batch a prompt longer than the first one has its first tokens at one position
 replay    ropewalk replay 'provider=diffusers::omnigen property=batch_rows'
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 import torch

@@ -5,7 +5,7 @@ from      model.to(torch.bfloat16): position 257 in the first pair, and sooner i
 size      at position 1001 cos is off by 0.95 in bf16, 0.05 in f16
 matters   the layer keeps inv_freq in the type of the model, and so does the autoencoder SAME
 replay    ropewalk replay 'provider=diffusers::stable_audio3 property=cast position=1001'
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 import torch

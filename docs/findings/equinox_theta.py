@@ -5,7 +5,7 @@ from      position 1 of the second module of one embedding_size and type
 size      cos off by 2.0 at position 36 (pair 6), for theta 500,000 after theta 10,000
 matters   in one process the second model, or the layers with another theta, get the first's angles
 replay    ropewalk verify 'equinox::rotary' --property second_config
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 
 import equinox

@@ -5,7 +5,7 @@ from      model.to(torch.bfloat16), the line that ESMC and ESM3 run when the dev
 size      at position 1023 cos is off by 0.44
 matters   the angles on a GPU are not those on a CPU, where the same weights stay in f32
 replay    ropewalk replay 'provider=esm::rotary_embedding property=cast position=1023'
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 import torch

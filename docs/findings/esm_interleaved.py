@@ -5,7 +5,7 @@ from      position 1, with interleaved=True
 size      at position 1 the second pair is 0.8460, 0.4093 and not 0.7318, 0.6816
 matters   hardly: it is an option of the layer, and ESM's own models do not set it
 replay    ropewalk verify esm::apply_interleaved
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 import torch

@@ -5,7 +5,7 @@ from      position 257 on in bf16; the rounded frequencies show a little earlier
 size      cos off by 0.86 at position 257 and by 0.95 at position 1,001 (pair 0)
 matters   proteins of more than 256 residues in mixed_bfloat16 and bfloat16
 replay    ropewalk verify 'keras_hub::esm' --property tables
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 
 import os

@@ -5,7 +5,7 @@ from      position 257 on in bf16; the rounded frequencies show earlier (0.03 at
 size      cos off by 0.86 at position 257 and by 0.95 at position 1,001 (pair 0)
 matters   speech of more than 256 tokens, a few seconds, in a bf16 model
 replay    ropewalk verify 'keras_hub::moonshine' --property tables
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 
 import os

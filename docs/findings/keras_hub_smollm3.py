@@ -5,7 +5,7 @@ from      the first tens of positions on, and it grows with the position
 size      cos off by 0.03 at position 100, 0.34 at 1,000 and 1.0 at 4,095 (pair 1)
 matters   SmolLM3 under keras.config.set_dtype_policy("mixed_bfloat16"), more with each token
 replay    ropewalk verify 'keras_hub::smollm3' --property tables
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 
 import os

@@ -5,7 +5,7 @@ from      the second batch row on, where its positions are not those of the firs
 size      in the second row position 3 gets cos 1.0000 and not -0.9900
 matters   batched generation with padding turns the other rows of q and k by wrong positions
 replay    ropewalk verify liger_kernel::llama4
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import os
 

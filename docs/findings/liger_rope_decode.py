@@ -5,7 +5,7 @@ from      the second batch row of contiguous [batch, heads, 1, head_dim], with t
 size      the second row's second head is turned by no angle or by another's
 matters   hardly: models hand over a view of [batch, tokens, heads, head_dim], which is turned rightly
 replay    python docs/findings/liger_rope_decode.py
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 
 import os

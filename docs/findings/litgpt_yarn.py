@@ -5,7 +5,7 @@ from      position 1, with rope_adjustments that have beta_fast and beta_slow
 size      at position 1 the first pair is off by 0.73
 matters   a checkpoint with YaRN computes other angles; none of litgpt's built-in configs uses it
 replay    ropewalk verify litgpt::yarn
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 import numpy as np

@@ -5,7 +5,7 @@ from      .to(torch.bfloat16) of a model: position 257 in the first pair, and so
 size      at position 257 cos is off by 0.86
 matters   windows that are wider than 256 tokens get equal positions in bf16
 replay    ropewalk replay 'provider=local_attention::rotary_embedding property=cast position=257'
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 import torch

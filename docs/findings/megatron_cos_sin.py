@@ -5,7 +5,7 @@ from      position 0, where flash-attn is not installed
 size      at position 0 the first element is 0.5403 and not 1
 matters   hardly: its only caller, flash decoding, needs flash-attn as well
 replay    ropewalk verify megatron::cos_sin
-upstream  none was searched for
+upstream  https://github.com/NVIDIA/Megatron-LM/pull/7465 mends it, and is open
 """
 import mpmath as mp
 import torch

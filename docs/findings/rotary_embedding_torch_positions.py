@@ -5,7 +5,7 @@ from      position 257 in bf16, 2049 in f16
 size      at position 4095 in bf16 cos is off by 0.87
 matters   neighbouring tokens of a long bf16 sequence get one position
 replay    ropewalk replay 'provider=rotary_embedding_torch::rotary_embedding property=tables position=4095'
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 import torch

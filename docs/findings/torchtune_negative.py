@@ -5,7 +5,7 @@ from      position -1
 size      at position -1 cos of the second pair is off by 0.82
 matters   hardly: torchtune's own recipes make no negative positions, but nothing refuses them
 replay    ropewalk replay 'provider=torchtune::llama2 property=negative_positions position=-1'
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 import torch

@@ -5,7 +5,7 @@ from      .to(torch.bfloat16) of a model; one that is loaded with dtype=torch.bf
 size      at position 2047 cos is off by 0.33
 matters   two usual ways to get a bf16 model give different angles
 replay    ropewalk replay 'provider=transformers::llama property=cast position=2047'
-upstream  none was searched for
+upstream  https://github.com/huggingface/transformers/issues/25681 speaks of it
 """
 import mpmath as mp
 import torch

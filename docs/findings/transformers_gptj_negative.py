@@ -5,7 +5,7 @@ from      position -1
 size      at position -1 sin of the first pair is off by 0.13
 matters   hardly: generation with padding gives 0 or 1, but nothing refuses what a caller passes
 replay    ropewalk replay 'provider=transformers::gptj property=negative_positions position=-1'
-upstream  none was searched for
+upstream  none found on 2026-11-29
 """
 import mpmath as mp
 from transformers.models.gptj.modeling_gptj import create_sinusoidal_positions

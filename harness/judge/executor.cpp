@@ -225,14 +225,17 @@ bool call_other_state(Subject& subject, const Problem& problem, Execution& out) 
 
 }  // namespace
 
+bool SideEffects::is_of_strides() const {
+  return unclean.starts_with(raises_at_strides);
+}
+
 void SideEffects::add(const SideEffects& more) {
   applies += more.applies;
   heap_calls += more.heap_calls;
   mapped_bytes += more.mapped_bytes;
   waits = waits || more.waits;
-  const bool is_light = unclean.starts_with(raises_at_strides);
-  if (more.unclean.empty() || (!unclean.empty() && !is_light) ||
-      (is_light && more.unclean.starts_with(raises_at_strides)))
+  if (more.unclean.empty() || (!unclean.empty() && !is_of_strides()) ||
+      (is_of_strides() && more.is_of_strides()))
     return;
   unclean = more.unclean;
   at = more.at;

@@ -36,6 +36,7 @@ struct SideEffects {
   Case at;              ///< the case of that call
 
   void add(const SideEffects& more);
+  bool is_of_strides() const;  ///< what is unclean is a matter of contract (raises_at_strides)
 };
 
 /// The kernel that is judged, its worker and the oracle.

@@ -44,7 +44,7 @@ inline std::string why_failed() {
 /// What a call did whose function raised at strides that no model's tensor has, and did not with
 /// contiguous copies: a matter of contract. why_failed() says which exception it was.
 inline constexpr std::string_view raises_at_strides =
-    "raises where a stride is no multiple of the length of a head";
+    "raises where a stride is no multiple of a head's length, or that length is odd";
 
 inline bool is_script(std::string_view file) {
   return file.ends_with(".py");

@@ -8,7 +8,6 @@
 //
 // Kills by itself: allocates_table, maps_memory, prints, leaves_thread, leaves_child, joins_thread
 #include "harness/judge/executor.h"
-#include "harness/process/script_host.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
 
@@ -26,11 +25,10 @@ Finding check(Subject& subject, const Case& c) {
   if (f.kind != Finding::Kind::measured) return f;
   f.bound_unit = "calls";
   f.compared = 2;
-  const std::string& unclean = watched.side_effects->unclean;
-  if (unclean.empty() || unclean.starts_with(raises_at_strides)) return f;
+  if (watched.side_effects->unclean.empty() || watched.side_effects->is_of_strides()) return f;
   f.kind = Finding::Kind::broken;
   f.compared = 0;
-  f.reason = unclean;
+  f.reason = watched.side_effects->unclean;
   return f;
 }
 

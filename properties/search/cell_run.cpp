@@ -12,7 +12,6 @@
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "harness/process/exceptions.h"
-#include "harness/process/script_host.h"
 #include "properties/array/array_run.h"
 #include "properties/explain/check_case.h"
 #include "properties/search/run_property.h"
@@ -265,8 +264,7 @@ class CellRun {
   // Ends the row of clean_call with what the calls of all properties did. The row of a call that
   // was not clean has the line that makes this call alone, if that shows it too.
   void end_conduct(VerdictRow& row) {
-    const bool is_of_strides = side_effects_.unclean.starts_with(raises_at_strides);
-    if (is_of_strides) {
+    if (side_effects_.is_of_strides()) {
       row.severity = "contract";
       row.reason = side_effects_.unclean + "; it was judged on contiguous copies there" +
                    (row.reason.empty() ? "" : "; ") + row.reason;
@@ -274,7 +272,7 @@ class CellRun {
       at.property = row.property;
       row.replay = replay_line(to_text(at), facts());
     }
-    if (is_of_strides || side_effects_.unclean.empty()) {
+    if (side_effects_.is_of_strides() || side_effects_.unclean.empty()) {
       if (side_effects_.heap_calls > 0 || side_effects_.mapped_bytes > 0)
         row.where = fmt::format("{:.3g} calls of the allocator and {:.3g} KiB mapped a call",
                                 per_call(side_effects_.heap_calls),

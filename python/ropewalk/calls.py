@@ -26,7 +26,6 @@ class State:
         p = self.problem = c.Problem.from_buffer_copy(problem)
         p.kept_map = p.axis_of_pair
         self.kernel, self.library, self.norm, self.caches = kernel, library, p.norm, {}
-        self.given = None  # what a call gives the function, by name
         self.dtype, self.table_dtype = c.DTYPES[p.tensor[0].in_dtype], c.DTYPES[p.table_dtype]
         self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"
         self.transpose = p.operation == c.TRANSPOSE
@@ -181,7 +180,7 @@ def _run_group(state, group, values, b):
     for name, places in zip(kernel.takes, group):
         if kernel.is_flat and len(places) == 1 and (flat := _as_it_lies(kernel, *places[0][:2], b)):
             x, y = flat
-        elif kernel.is_flat:  # a list of parts
+        elif kernel.is_flat:
             sizes = [a.shape[2] * a.shape[3] for a, _, _ in places]
             x = library.empty((places[0][0].shape[1], sum(sizes)), places[0][0].dtype)
             y = x if kernel.returns == "in_place" else library.empty(x.shape, x.dtype)
@@ -198,18 +197,20 @@ def _run_group(state, group, values, b):
                 x, y = (a.reshape(1, len(a), 3, -1, places[0][0].shape[3]) for a in (x, y))
         else:
             x, y = [_laid_out(a, kernel.layout, b) for a in places[0][:2]]
+            if has_odd_strides(x) and kernel.returns == "new" and not kernel.device:
+                values["odd"][name] = x
         values[name] = library.wrap(x, state.dtype)
-        if has_odd_strides(x) and kernel.returns == "new" and not kernel.device:
-            values["odd"][name] = x
         outs.append(library.wrap(y, state.dtype))
         values[f"{name}_out" if len(kernel.takes) > 1 else "out"] = outs[-1]
     return [*before, _run(state, values, outs[: len(kernel.gives)]), *after]
 
 
 def has_odd_strides(x):
-    """Whether neither a contiguous tensor, nor its transpose, nor a slice of heads has these strides."""
-    length = x.shape[-1] * x.itemsize
-    return any(n > 1 and stride % length for n, stride in zip(x.shape[:-1], x.strides))
+    """Whether a stride is no multiple of a head's length, or that is odd: no contiguous tensor of a
+    model, transpose of it, or slice of its heads has such."""
+    head = getattr(x.base, "shape", x.shape)[-1]  # x may be the window in it
+    return any(n > 1 and (head % 2 or stride % (head * x.itemsize))
+               for n, stride in zip(x.shape[:-1], x.strides))
 
 
 def _as_it_lies(kernel, a, to, b):
@@ -331,14 +332,12 @@ def _run(state, values, outs):
     """Calls the function and copies what it returns into `outs`."""
     kernel, library, state.given = state.kernel, state.library, values
 
-    def plainly(given):
-        if state.transpose and kernel.inverse == "autograd":
-            return library.gradient(kernel, given, outs)
-        return library.calling(kernel.function, *kernel.arguments(given))
-
     def calling(given):
-        call = plainly(given)
-        return partial(_or_contiguous, state, call, plainly, given) if given["odd"] else call
+        if state.transpose and kernel.inverse == "autograd":
+            call = library.gradient(kernel, given, outs)
+        else:
+            call = library.calling(kernel.function, *kernel.arguments(given))
+        return partial(_or_contiguous, state, call, calling, given) if given["odd"] else call
 
     call, *others = [calling({**values, **moved}) for moved in values["moved"]]
     if kernel.returns != "new":
@@ -368,10 +367,11 @@ def _run(state, values, outs):
 
 def shapes_given(state, error):
     """Of an error about shapes: what the function was given, and the words that change it."""
-    if state.given is None or not re.search("shape|size|dimension|broadcast", str(error)):
+    given = getattr(state, "given", None)  # by name; of a raw function nothing
+    if not given or not re.search("shape|size|dimension|broadcast", str(error)):
         return ""
-    shapes = [f"{name} {tuple(state.given[name].shape)}" for name in state.kernel.parameters
-              if getattr(state.given[name], "ndim", 0) > 1]
+    shapes = [f"{name} {tuple(given[name].shape)}" for name in state.kernel.parameters
+              if getattr(given[name], "ndim", 0) > 1]
     words = "layout=" if state.kernel.own_angles else "layout=, tables=, heads_axis="
     return f"; given {', '.join(shapes)}: see {words}"
 
@@ -385,7 +385,7 @@ def _or_contiguous(state, call, calling, given):
         copies = {name: state.library.wrap(np.ascontiguousarray(x), state.dtype)
                   for name, x in given["odd"].items()}
         try:
-            returned = calling({**given, **copies})()
+            returned = calling({**given, **copies, "odd": {}})()
         except Exception:
             raise error from None
         raised[threading.get_ident()] = error

@@ -7,6 +7,7 @@ ROPE_OK. So each one that may raise catches BaseException and notes it; `why` gi
 import contextlib
 import ctypes as C
 import importlib.util
+import io
 import itertools
 import mmap
 import os
@@ -307,19 +308,6 @@ def settle():
         raise KernelError("forks, and the child returned too: a child must end by os._exit()")
 
 
-@contextlib.contextmanager
-def unheard():
-    """What is written to standard error meanwhile is dropped."""
-    kept, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(null)
-
-
 def import_file(path):
     """Runs a file as a module of its own name. A library's file has that of the library, so its
     folder must not come into sys.path; and what it warns of is not the user's to mend."""
@@ -332,7 +320,7 @@ def import_file(path):
     spec = importlib.util.spec_from_file_location(f"ropewalk_plugin_{len(files)}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    with unheard() if is_library else contextlib.nullcontext():
+    with contextlib.redirect_stderr(io.StringIO()) if is_library else contextlib.nullcontext():
         spec.loader.exec_module(module)
     return module
 

@@ -219,8 +219,9 @@ def exact_angles(s):
     truth = s.provider.truth(tokens=positions[-1] + 1)
     if not turns_hold(s, rotary, positions, truth).holds:
         raise Skipped("its angles are not f32 products of position and inv_freq: tables judges them")
-    own, scale = s.own(rotary), truth["attention_scale"]
-    freq, of_rule = (truth["inv_freq"], " of the rule's inv_freq") if own is None else (own, "")
+    freq, scale, of_rule = s.own(rotary), truth["attention_scale"], ""
+    if freq is None or freq.size != s.pairs:
+        freq, of_rule = truth["inv_freq"], " of the rule's inv_freq"
     exact = scale * np.exp(1j * np.atleast_2d(positions)[..., None] * freq)
     bound = np.full(exact.shape, 4 * UNIT["f32"] * scale)
     found = compared(s.turn(rotary, positions), exact, bound, positions, "")

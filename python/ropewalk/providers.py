@@ -53,8 +53,7 @@ def provider(config, *, angles="f32", name=None, layer=None, pairing=None, dtype
 class Provider:
     """A function that makes rotaries, and the words that declare it."""
 
-    def __init__(self, make, module, config, angles, name, layer, pairing, dtypes, context,
-                 scale_elsewhere):
+    def __init__(self, make, module, config, angles, name, layer, pairing, dtypes, context, scale_elsewhere):
         self.make, self.module, self.angles, self.layer = make, module, angles, layer
         self.pairing, self.dtypes, self.scale_elsewhere = pairing, dtypes, scale_elsewhere
         self.name = name or getattr(make, "__name__", "")

@@ -108,8 +108,10 @@ def main():
     # Before jax is imported: no work in threads of its own, no search for devices.
     os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "false")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    # Frameworks set this themselves, or would load all of their code.
+    # Frameworks set these themselves, or would load all of their code.
     os.environ.setdefault("CUDA_MODULE_LOADING", "LAZY")
+    caches = os.path.join(os.environ.get("TMPDIR", "/tmp"), "torchinductor_%d" % os.getuid())
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", caches)
     bound_outputs()
     # The functions that handle Python objects are called with the global lock held.
     python = C.PyDLL(sys.argv[1])

@@ -25,8 +25,8 @@ std::vector<std::string> lines_with(const Result& r, const std::string& a, const
 TEST_F(Providers, RightOnesOfSevenStylesHold) {
   const Result r = with_numpy("verify " + planted + "angles_right.py");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
-  for (const std::string name : {"real_product", "factor_elsewhere", "Cache", "yarn", "Stretched",
-                                 "Timescale", "Interleaved"})
+  for (const std::string name : {"real_product", "factor_elsewhere", "other_factor", "Cache",
+                                 "yarn", "Stretched", "Timescale", "Interleaved"})
     EXPECT_EQ(lines_with(r, name + " ", " PASS ").size(), 1) << name << r.out;
 }
 

@@ -126,21 +126,20 @@ TEST_F(InPython, PlantedErrorsFailByNameAndAreReplayed) {
 TEST_F(InPython, AnExceptionAtOddStridesAloneIsAMatterOfContract) {
   const Result r = verify(planted + "wrong.py",
                           "--kernel 'odd_*' --property agreement --property clean_call --cases 2");
-  for (const std::string line : {"PASS  odd_strides_raise ", "FAIL  odd_strides_are_not_turned ",
-                                 "FAIL  odd_strides_and_four_tokens_raise "})
+  for (const std::string line :
+       {"PASS  odd_strides_raise ", "FAIL  odd_strides_and_four_tokens_raise ",
+        "or that length is odd: wrong.py line"})
     EXPECT_TRUE(contains(unwrapped(r.out), line)) << r.out;
-  EXPECT_TRUE(contains(unwrapped(r.out), "of the length of a head: wrong.py line"));
 }
 
 TEST_F(InPython, WhatALibraryWarnsOfAtItsImportIsNotHeard) {
   const auto fake = fresh("fake");
-  spill(fake / "torch.py", "import os\nos.write(2, b'noise\\n')\nraise ImportError('none')\n");
-  spill(fake / "own.py", "import torch\n");
+  spill(fake / "torch.py", "import warnings\nwarnings.warn('noise')\nraise ImportError('none')\n");
+  spill(fake / "own.py", "import torch\n");  // the control
   const std::string library = source + "/python/ropewalk/libraries/transformers.py";
   for (const std::string& file : {library, (fake / "own.py").string()}) {
     const Result r = door("list --plugin " + file, "PYTHONPATH=" + fake.string());
     EXPECT_EQ(contains(r.err, "noise"), file != library) << r.err;
-    EXPECT_TRUE(contains(r.err, "ImportError: none")) << r.err;
   }
 }
 

@@ -43,11 +43,8 @@ ropewalk.kernel(name="ernie4_5", pairing="interleaved", dtypes=("f32", "bf16"), 
     modeling("ernie4_5").apply_rotary_pos_emb)
 ropewalk.kernel(name="gptj", pairing="interleaved", names={"tensor": "x"}, **WORDS)(
     modeling("gptj").apply_rotary_pos_emb)
-
-
-@ropewalk.kernel(name="llama4_text", pairing="interleaved", tables="complex", **WORDS)
-def complex_numbers(q, k, table):  # it views pairs as complex numbers, so they must be contiguous
-    return modeling("llama4").apply_rotary_emb(q.contiguous(), k.contiguous(), table)
+ropewalk.kernel(name="llama4_text", pairing="interleaved", tables="complex", names={
+    "xq": "q", "xk": "k", "freqs_cis": "table"}, **WORDS)(modeling("llama4").apply_rotary_emb)
 
 
 class Rotary:
@@ -112,11 +109,9 @@ def offer(types):
             config["max_position_embeddings"], rule = RULES[name]
             if now := config.get("rope_parameters"):  # since 5.0
                 config["rope_parameters"] = {"rope_theta": now["rope_theta"], **rule}
-            elif "short_factor" in rule:  # Phi-3 takes these keys alone
-                keys = "short_factor", "long_factor"
-                config["rope_scaling"] = {"type": "longrope", **{k: rule[k] for k in keys}}
-            else:
-                config["rope_scaling"] = rule
+            else:  # Phi-3 takes its lists alone
+                lists = {k: v for k, v in rule.items() if isinstance(v, list)}
+                config["rope_scaling"] = {"type": rule["rope_type"], **lists} if lists else rule
         layers = [k for k, v in (config.get("rope_parameters") or {}).items() if isinstance(v, dict)]
         layers = layers or (["sliding_attention", "full_attention"] if LOCAL in config else [])
         for layer in layers or [None]:

@@ -11,6 +11,8 @@ YARN = {**LLAMA, "max_position_embeddings": 8192, "rope_scaling": {
 NEOX = {**LLAMA, "model_type": "gpt_neox", "rotary_pct": 0.25, "rotary_emb_base": 10000.0}
 FACTOR = {**LLAMA, "original_max_position_embeddings": 2048, "rope_scaling": {
     "rope_type": "longrope", "short_factor": [1.0] * 32, "long_factor": [1.0] * 32}}
+OLMO = {**YARN, "model_type": "olmo3", "rope_theta": 500000.0, "num_hidden_layers": 2,
+        "layer_types": ["sliding_attention", "full_attention"]}  # releases read another base otherwise
 DYNAMIC = {**LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}
 
 
@@ -47,10 +49,11 @@ class Cache:
         return tuple(t[positions].astype({"f32": "f4", "f16": "f2"}[dtype]) for t in (self.cos, self.sin))
 
 
+@ropewalk.provider(OLMO, name="other_factor", layer="full_attention")
 @ropewalk.provider(YARN)
 def yarn(config):
     """Half a row of cos and sin, times the factor of the rule."""
-    theta, dim, factor, original = config["rope_theta"], 64, 2.0, 4096
+    theta, dim, factor, original = config["rope_theta"], 64, config["rope_scaling"]["factor"], 4096
 
     def pair_of(turns):
         return dim * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(theta))

@@ -5,7 +5,7 @@ import sys
 import time
 import numpy as np
 import ropewalk
-from right import rotate
+from right import right_new, rotate
 
 numpy_kernel = ropewalk.kernel(pairing="half_split")
 
@@ -66,26 +66,19 @@ def returns_without_writing(x, cos, sin, out, pairing):
 
 
 def is_odd(x):
-    return any(n > 1 and s % (x.shape[-1] * 4) for n, s in zip(x.shape[:-1], x.strides))
+    return any(n > 1 and stride % 8 for n, stride in zip(x.shape[:-1], x.strides))
 
 
 @numpy_kernel
 def odd_strides_raise(x, cos, sin, pairing):  # and no number is wrong
     assert not is_odd(x), "odd"
-    y = np.empty(x.shape, x.dtype)
-    rotate(x, cos, sin, y, pairing)
-    return y
+    return right_new(x, cos, sin, pairing)
 
 
 @numpy_kernel
 def odd_strides_and_four_tokens_raise(x, cos, sin, pairing):
-    assert x.shape[1] < 4
+    assert x.shape[1] < 4, "odd"
     return odd_strides_raise(x, cos, sin, pairing)
-
-
-@numpy_kernel
-def odd_strides_are_not_turned(x, cos, sin, pairing):
-    return x.copy() if is_odd(x) else odd_strides_raise(x, cos, sin, pairing)
 
 
 @numpy_kernel
