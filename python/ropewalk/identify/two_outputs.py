@@ -5,10 +5,8 @@ import itertools
 import numpy as np
 
 from ..decorator import PAIRINGS
-from .fits import base_of, estimate, matches
-from .pairs import UNIT, Part, elements_of, find_pairs, find_turns, orders, positions_of
-
-BASES = 1e4, 5e5, 1e6, 1e5, 2e6, 5e6, 1e7, 1.5e5, 1.6e5  # of released models
+from .frequencies import BASES, base_of, estimate
+from .pairs import UNIT, Part, elements_of, find_form, find_turns, order_of, positions_of
 
 
 def relative(report, dump, part, model):
@@ -32,8 +30,8 @@ def relative(report, dump, part, model):
 def assumed(dump, part):
     """The positions of the file, or 0, 1, 2, ...; and what to say of the latter."""
     p = positions_of(dump, part)
-    if p is not None and p.ndim == 2:
-        return p, ""
+    if p is not None and len(p) == 1:
+        return p[0], ""
     return np.broadcast_to(np.arange(part.x.shape[1]), part.x.shape[:2]), ", at positions 0, 1, 2, ..."
 
 
@@ -42,7 +40,7 @@ def parted(part, unit, p, taken, given, tolerance):
     half = part.pairing == "half_split"
     n = part.pairs[0][1] - part.pairs[0][0] if half else part.x.shape[-1] // 2
     here = np.array([i if half else i // 2 for i, _ in part.pairs])  # a pair that is equal is not here
-    apart, lag = estimate(unit[0], p[0], tolerance) or (None, 1)
+    apart, lag = estimate(unit[0], p[0], tolerance, 2.0**-20 * np.abs(p).max()) or (None, 1)
     noise = 2 * tolerance / lag
     own = [(f"theta {b:g}", b ** (-np.arange(n) / n)) for b in BASES]
     if given is not None and len(given) == n:
@@ -65,8 +63,9 @@ def parted(part, unit, p, taken, given, tolerance):
 def in_other_pairing(dump, part, model):
     """What is said of two outputs, if each turns the same unknown x by the same angles, in two pairings."""
     d = part.x.shape[-1]
-    for written, order in orders(d):
-        if written and (np.abs(part.y[..., order] - part.x) <= 4 * UNIT[part.dtype] * np.abs(part.x)).all():
+    for written in PAIRINGS:
+        order = order_of(written, d)
+        if (np.abs(part.y[..., order] - part.x) <= 4 * UNIT[part.dtype] * np.abs(part.x)).all():
             return f"{part.other} is {part.name}, written as {written}"
     given = np.array(model["inv_freq"]) if model else dump.tensors.get("inv_freq")
     own = [("the given frequencies", given)] if given is not None else [
@@ -79,10 +78,19 @@ def in_other_pairing(dump, part, model):
             z = (part.x[..., i] + 1j * part.x[..., j]) * np.exp(-1j * p[..., None] * freq)[:, :, None]
             x = part.x.copy()
             x[..., i], x[..., j] = z.real, z.imag
-            other = Part(part.name, x, part.y, part.dtype)
-            find_pairs(other, ())
+            other = Part(part.name, x, part.y, part.dtype, other=part.other)
+            find_form(other, None, None, ())
+            if not other.form or other.pairing == one or len(other.form.i) != n:
+                continue
             find_turns(other)
-            if other.pairing != one and len(other.pairs) == n and matches(other.r, freq, p, tolerance).all():
+            if matches(other.r, freq, p, tolerance).all():
                 return (f"{part.name} is turned as {one} and {part.other} as {other.pairing}, both by "
                         f"{words}{taken}")
     return ""
+
+
+def matches(r, freq, positions, tolerance):
+    """Whether r is e^(i f p), for all tokens and pairs of which something can be told."""
+    angle = positions[..., None] * freq
+    room = np.minimum(tolerance + np.abs(angle) * 2.0**-22, 0.25)
+    return (np.abs(r - np.exp(1j * angle)) <= room) | np.isnan(r)

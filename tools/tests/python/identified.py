@@ -56,11 +56,11 @@ planes = np.stack([np.stack([p, p + 3]) for p in (t, h, w)])
 axis = np.array([0] * 8 + [1] * 12 + [2] * 12)
 mixed = np.moveaxis(planes[axis], 0, -1)
 y = turn(x, mixed * PLAIN)
-expect(True, "axes       of each pair: 0*8,1*12,2*12", lines({"x": x, "y": y, "position_ids": planes}))
+expect(True, "axes       of each pair: sections 0*8,1*12,2*12", lines({"x": x, "y": y, "position_ids": planes}))
 text_alone = turn(x, planes[0][..., None] * PLAIN)
 expect(True, "0*32", lines({"x": x, "y": text_alone, "position_ids": planes}))
 late = np.where(np.arange(D // 2) < 16, mixed, mixed + 1)
-expect(False, "none*", lines({"x": x, "y": turn(x, late * PLAIN), "position_ids": planes}))
+expect(False, "turned by 0.01 rad times 1 in pair 16, should be 0", lines({"x": x, "y": turn(x, late * PLAIN), "position_ids": planes}))
 
 # Two engines, without x.
 y = turn(x, at[..., None] * PLAIN)
@@ -85,7 +85,7 @@ for begin, change, words in ((200, lambda v: 0 * v, "as given, but for 112 of 51
     expect(False, words, lines({"x": x, "y": wrong}))
 pair = y.copy()
 pair[..., [5, 37]] *= 2
-expect(False, "pair 5 on: turned by 0 rad times 2", lines({"x": x, "y": pair}))
+expect(False, "every pair but 5; first batch row 0, token 0 (position 0): turned by 0 rad times 2 in pair 5", lines({"x": x, "y": pair}))
 
 # A model's scale and window.
 LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "rope_theta": 10000.0,
@@ -167,4 +167,4 @@ for theta, heads, tokens in ((5e5, 3, 64), (1e6, 4, 128)):
     y = np.concatenate((x[..., :64] * np.cos(angle) - x[..., 64:] * np.sin(angle),
                         x[..., 64:] * np.cos(angle) + x[..., :64] * np.sin(angle)), -1)
     made = identify.identify(dump.Dump({"x": x, "y": bf16(y)}, {"x": "bf16", "y": "bf16"}, {}))
-    expect(True, f"powers of theta {theta:g},", (made.explained, "\n".join(made.lines)))
+    expect(True, f"powers of theta {theta:g};", (made.explained, "\n".join(made.lines)))
