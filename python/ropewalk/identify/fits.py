@@ -154,8 +154,7 @@ def position_words(p, found, sure, alone):
 def of_positions(part, account, far):
     """Accounts with the same frequencies and axes, and positions that the turns tell. `far`: any shift."""
     most = room(part)
-    r = turns(part, account.angles())
-    r = np.conj(r) if account.sign < 0 else r
+    r = np.conj(part.r) if account.sign < 0 else part.r
     few, by_axis = np.unique(np.linspace(0, r.shape[1] - 1, 12).astype(int)), []
     for axis in range(len(account.planes)):
         mine = account.axes == axis

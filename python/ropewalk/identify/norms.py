@@ -6,14 +6,16 @@ import numpy as np
 
 from .pairs import normed
 
+MOST_FORMS = 20  # five windows
+
 
 def with_norms(x, y, plain):
     """The forms with a norm, the simplest first. Without weights, before and after are one."""
-    for form in plain:
+    for form in plain[:MOST_FORMS]:
         for over in ("head", "window") if len(form.window) < x.shape[-1] else ("head",):
             if not form.written and not form.like:
                 yield replace(form, norm="either", over=over)
-    for form in plain if x.shape[1] > 2 else ():
+    for form in plain[:MOST_FORMS] if x.shape[1] > 2 else ():
         for over in ("head", "window") if len(form.window) < x.shape[-1] else ("head",):
             for norm in ("before", "after") if not form.written and not form.like else ():
                 made = replace(form, norm=norm, over=over)
@@ -24,7 +26,7 @@ def with_norms(x, y, plain):
 def weights_of(x, y, form):
     """Of each element, by the fits y_i = a x_i + b x_j and y_j = c x_i + d x_j over the heads of each token.
     Before: a, b, c, d = w_i cos, -w_j sin, w_i sin, w_j cos. After: w_i cos, -w_i sin, w_j sin, w_j cos.
-    The sign of a pair is that of the first token, whose angle may be any: see Account.turns."""
+    The first of a pair is taken to be positive; fits.turns turns a pair around whose weight is not."""
     x = normed(x, form)
     one, two = x[..., form.i], x[..., form.j]
     aa, bb, ab = ((s * t).sum(1) for s, t in ((one, one), (two, two), (one, two)))
@@ -37,6 +39,6 @@ def weights_of(x, y, form):
         sizes = (np.hypot(a, c), np.hypot(b, d)) if form.norm == "before" else (np.hypot(a, b), np.hypot(c, d))
         out = np.nanmedian(np.where(np.abs(x) > 1e-3, y / x, np.nan), (0, 1))
         first, second = (np.median(s, 0) for s in sizes)
-        out[form.i] = np.copysign(first, a[0])
-        out[form.j] = np.copysign(second, out[form.i] * np.median(a * d - b * c, 0))
+        out[form.i] = first
+        out[form.j] = np.copysign(second, np.median(a * d - b * c, 0))
     return np.nan_to_num(out)

@@ -70,6 +70,11 @@ class Model:
             self.config = {"model_type": "qwen3_vl", "architectures": ["Qwen3VLForConditionalGeneration"], "text_config": {
                 **BASIS, **half, "model_type": "qwen3_vl_text", "head_dim": head,
                 "rope_scaling": {"mrope_interleaved": True, "mrope_section": [24, 20, 20], "rope_type": "default"}}}
+        if name == "mla":  # Q of DeepSeek-V3: a factor of 1 by mscale
+            self.scale, parts = 1.0, {"qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128}
+            self.config = {**BASIS, **half, **parts, "model_type": "deepseek_v3", "kv_lora_rank": 512, "q_lora_rank": 1536, "rope_scaling":
+                           {"rope_type": "yarn", "factor": 40.0, "original_max_position_embeddings": 4096, "mscale": 1.0, "mscale_all_dim": 1.0}}
+            self.freqs = {"the config's": yarn(theta, n), f"powers of theta {theta:.6g}, without the rule yarn": plain}
         self.freqs.setdefault("powers of theta 10000", powers(1e4, n))
         own = self.freqs["the config's"]
         self.freqs |= {f"the config's, rounded to {t}": narrow(own, t) for t in ("bf16", "f16")}
@@ -77,7 +82,7 @@ class Model:
 
 MIXED = np.array([0, 1, 2] * 20 + [0] * 4)
 MODELS = [Model("plain"), Model("plain", 1e4, 64, 32), Model("llama3", 5e5), Model("yarn", 1e6),
-          Model("part", 1e4, 128, 16), Model("axes", 5e6, axes=MIXED)]
+          Model("part", 1e4, 128, 16), Model("axes", 5e6, axes=MIXED), Model("mla", 1e4, 192, 32, 128, "interleaved")]
 
 
 class Made:
@@ -183,6 +188,7 @@ def index(p):
 
 
 # name -> (what must stand in the report, how the dump is made, of which models and positions)
+OTHER = {"half_split": "interleaved", "interleaved": "half_split"}
 RUNS, PLAIN = ("run", "packed", "padded", "picture"), lambda m: m.name != "axes"
 FAULTS = {
     "one more": (r"shifted by \+1", shifted(1), None, None),
@@ -199,15 +205,17 @@ FAULTS = {
     "row 0": (r"batch row 0 for all|the index of the token", take(lambda p: np.broadcast_to(p[:, :1], p.shape)), PLAIN, ("padded",)),
     "backwards": (r"backwards", set_to(sign=-1), None, None),
     "bf16 inv_freq": (r"inv_freq +the config's, rounded to bf16", frequencies(lambda m: m.freqs["the config's, rounded to bf16"]), None, None),
+    "f16 inv_freq": (r"inv_freq +the config's, rounded to f16", frequencies(lambda m: m.freqs["the config's, rounded to f16"]), None, None),
     "base 10000": (r"powers of theta 10000", frequencies(lambda m: powers(1e4, m.n)), lambda m: m.name in ("llama3", "axes"), None),
     "another base": (r"powers of theta 123000", frequencies(lambda m: powers(123000.0, m.n)), PLAIN, ("run",)),
     "no rule": (r"without the rule", frequencies(lambda m: [v for k, v in m.freqs.items() if "without" in k][0]),
-                lambda m: m.name in ("llama3", "yarn"), None),
+                lambda m: m.name in ("llama3", "yarn", "mla"), None),
     "exchanged": (r"exchanged", frequencies(lambda m: [v for k, v in m.freqs.items() if "exchanged" in k][0]), lambda m: m.name in ("llama3", "yarn"), None),
     "width": (r"over a width of", frequencies(lambda m: powers(1e4, m.n, 64)), lambda m: m.name == "part", None),
-    "other pairing": (r"pairing +interleaved, where", set_to(pairing="interleaved"), None, None),
+    "other pairing": (r"pairing +\w+, where", lambda m: m.__dict__.update(pairing=OTHER[m.pairing]), None, None),
     "written": (r"written as half_split", set_to(pairing="interleaved", written="half_split"), None, None),
     "scaled": (r"scale +1\.25", set_to(scale=1.25), None, None),
+    "no factor": (r"scale +1, where the model has 1\.3[67]", set_to(scale=1.0), lambda m: m.name == "yarn", None),
     "half of it": (r"where the model has", lambda m: m.__dict__.update(n=m.n // 2, freq=powers(1e4, m.n // 2), axes=m.axes[: m.n // 2] * 0),
                    lambda m: m.name == "plain", ("run",)),
     "norm after": (r"after the rotation", set_to(norm="after, weights"), PLAIN, ("run",)),

@@ -39,9 +39,8 @@ for k, f in enumerate(PLAIN):
     keep = min(max((turns - 1) / (4 - 1), 0), 1)
     llama3[k] = f * keep + f / 8 * (1 - keep)
     yarn[k] = f * (1 - min(max((k - 5) / 11, 0), 1)) + f / 4 * min(max((k - 5) / 11, 0), 1)
-for freq, words in ((llama3, "theta 10000 with the rule llama3: up to a wavelength of 128 as they are, from "
-                     "512 on divided by 8"),
-                    (yarn, "the rule yarn: up to pair 5 as they are, from 16 on divided by 4"),
+for freq, words in ((llama3, "theta 10000 up to pair 10; divided by 8 from pair 16 on"),
+                    (yarn, "theta 10000 up to pair 5; divided by 4 from pair 16 on"),
                     (PLAIN * draw.uniform(0.2, 1, D // 2), "of no single base")):
     expect(True, words, lines({"x": x, "y": turn(x, at[..., None] * freq)}))
 
@@ -120,7 +119,7 @@ smooth = np.clip((8192 / wave - 1) / 3, 0, 1)
 angle = at[..., None] * (real * smooth + real / 8 * (1 - smooth))
 c, s = np.cos(angle)[:, :, None], np.sin(angle)[:, :, None]
 z = np.concatenate((wide[..., :64] * c - wide[..., 64:] * s, wide[..., 64:] * c + wide[..., :64] * s), -1)
-expect(True, "theta 500000 with the rule llama3: up to a wavelength of 2048 as they are, from 8192 on divided by 8",
+expect(True, "theta 500000 up to pair 28; divided by 8 from pair 35 on",
        lines({"x": wide, "y": z.astype("f4").astype("f8")}))
 
 # A norm before it, with weights of either sign; a permutation of pairs, scaled.
