@@ -10,7 +10,7 @@ from .angles import Subject, half_ulp
 from .channel import in_one_line, say
 from .decorator import PAIRINGS, KernelError, _require
 from .identify import identify, model_of, planes_of
-from .identify.pairs import UNIT, Part, elements_of, find_form, laid_out, pair_values
+from .identify.pairs import UNIT, Part, elements_of, find_form, laid_out, undone
 from .judge import chosen, load
 from .providers import offered
 
@@ -95,14 +95,14 @@ def of_dumps(a, b, config):
         planes, _ = planes_of(a, part)
         lengths = None
         if given in a.tensors:
-            find_form(part, None, None, ())
+            find_form(part)
             lengths = np.maximum(np.abs(one), np.abs(two))  # of what is copied
         if part.form:
             i, j = part.form.i, part.form.j
             lengths[..., i] = lengths[..., j] = np.hypot(one[..., i], one[..., j])
         out.append(Comparison(name, dtypes[0], one, two, planes, lengths))
         if config is not None and given in a.tensors:
-            x = pair_values(x, one, part.form)[0] if part.form else x  # after a norm
+            x = undone(x, one, part.form)[0] if part.form else x  # after a norm
             notes.append(nearer_to(model_of(a, config), name, x, (one, two), planes))
     return out, notes
 
@@ -184,13 +184,13 @@ def case_of(path, config):
     found = identify(dump, config)
     model = model_of(dump, config)
     parts = [p for p in sorted(found.parts, key=lambda p: p.name != "q") if not p.other]
-    known = [p for p in parts if p.freq is not None and not p.written]
+    known = [p for p in parts if p.freq is not None and not p.form.written]
     _require(parts and (model or len(known) == len(parts)), "identify finds no rotation in it: give --config")
     first = parts[0]
     planes, _ = planes_of(dump, first)
     _require(len(planes) == 1, "positions with several axes are not supported")
     positions = planes[0]
-    pairing = model["pairing"] if model else first.pairing
+    pairing = model["pairing"] if model else first.form.pairing
     freq = np.array(model["inv_freq"]) if model else first.freq
     scale = model["attention_scale"] if model else (first.scale if abs(first.scale - 1) > 1e-2 else 1.0)
     _require(pairing in PAIRINGS, f"its pairing is {pairing}")
@@ -204,7 +204,7 @@ def case_of(path, config):
     outputs = []
     for name, part in zip("qk", parts):
         outputs.append(f"{name}.values=" + hexes(part.given[1][:, :tokens]))
-        offset = model[f"{name}_offset"] if model else int(part.window[0])
+        offset = model[f"{name}_offset"] if model else int(part.form.window[0])
         words += [f"{name}.heads={part.x.shape[2]}", f"{name}.head_dim={part.x.shape[3]}",
                   f"{name}.offset={offset}", f"{name}.values=" + hexes(part.given[0][:, :tokens])]
     return " ".join(words), " ".join(outputs)

@@ -11,11 +11,11 @@ from ..channel import say
 from ..decorator import PAIRINGS, KernelError
 from ..providers import answer
 from . import words
-from .fits import rendition
+from .fits import rendition, turns
 from .frequencies import Frequencies, variants
-from .pairs import LEAST, UNIT, find_form, find_turns, parts_of, positions_of, room
+from .pairs import LEAST, find_form, not_copied, pairs_of, parts_of, planes_of, room
 from .search import fit_share, search
-from .two_outputs import assumed, in_other_pairing, relative
+from .two_outputs import explain_two
 
 
 class Report:
@@ -74,7 +74,7 @@ def in_layout(dump, layout, config):
 
 
 def explain(report, dump, part, likes, model, config):
-    heads = part.x.shape[2]
+    heads, (planes, none_given), told, wanted = part.x.shape[2], planes_of(dump, part), None, None
     report.say(part.name, f"{heads} head{'s' * (heads != 1)} of {part.x.shape[3]}, {part.dtype}, "
                f"{part.x.shape[0]} x {part.x.shape[1]} tokens")
     if not np.isfinite(part.y).all():
@@ -83,66 +83,47 @@ def explain(report, dump, part, likes, model, config):
                    f"first batch row {b}, token {t}, head {h}, element {e}", False)
     if part.out.any():
         report.say("left out", f"{int(part.out.sum())} tokens whose input is not finite, or zero")
-    planes, none_given = planes_of(dump, part)
-    told = None
     if model:
-        at = model["k_offset" if part.name == "k" else "q_offset"]
-        if at + model["rotary_dim"] > part.x.shape[3]:
+        wanted = model["k_offset" if part.name == "k" else "q_offset"] + np.arange(model["rotary_dim"])
+        if wanted[-1] >= part.x.shape[3]:
             raise KernelError(f"{part.name} has heads of {part.x.shape[3]}, and the config turns "
-                              f"{model['rotary_dim']} from {at}")
-        wanted = at + np.arange(model["rotary_dim"])
-        told = (np.abs(np.exp(1j * planes[0, ..., None] * model["inv_freq"]) - 1) > 2 * room(part)).any((0, 1))
+                              f"{len(wanted)} from {wanted[0]}")
+        angles = planes[0, ..., None] * np.array(model["inv_freq"])
+        told = (np.abs(np.exp(1j * angles) - 1) > 2 * room(part)).any((0, 1))
     if (part.x == part.y).all():
         still = not part.other and not planes.any() and (not model or model["attention_scale"] == 1)
         text = words.EQUAL.format(part.other, part.name) if part.other else words.STILL if still else words.NOTHING
         report.say("rotated", text, still or part.other)
         return
+    freqs, given = list(variants(config, model, part.x.shape[3])) if model else [], dump.tensors.get("inv_freq")
+    if given is not None and not model:
+        freqs = [Frequencies(words.FILES, np.ravel(given).astype("f8"), right=True)]
+    if part.other:
+        explain_two(report, part, planes, freqs, model)
+        return
     find_form(part, model, told, likes)
-    if part.form:
-        find_turns(part)
-    if part.other and (not part.form or part.held < 0.99):
-        if text := in_other_pairing(dump, part, model):
-            report.say("pairing", text, False)
-            return
     if not part.form:
         report.pairs_known = False
         report.say("pairing", "unknown: no partner explains the elements", False)
         return
-    say_form(report, dump, part, model, wanted if model else None)
-    sizes = np.abs(part.r)[np.abs(part.r) > 0]  # and no NaN
-    scale = float(np.median(sizes)) if sizes.size else 0.0
-    if not scale:
-        report.say("scale", "0: nothing of the window is left", False)
-        return
-    say_scale(report, part, scale, model)
-    part.r, part.scale = part.r / scale, scale
-    if part.other:
-        relative(report, dump, part, model)
+    say_form(report, dump, part, model, wanted)
+    if not say_scale(report, part, model):
         return
     if none_given:
         report.say("", "no positions in the file: 0, 1, 2, ... are taken")
-    turns(report, dump, part, planes, model, config)
+    say_turns(report, part, planes, freqs, model)
 
 
-def planes_of(dump, part):
-    """(positions [axes, batch, tokens], whether they are taken for want of some)."""
-    planes = positions_of(dump, part)
-    if planes is not None:
-        return planes, False
-    return np.broadcast_to(np.arange(part.x.shape[1]), (1, *part.x.shape[:2])), True
-
-
-def say_form(report, dump, part, model, wanted):
+def say_form(report, dump, part, model, window):
     form = part.form
     if form.norm:
-        report.say("norm", words.NORM[form.norm].format("head" if form.over == "head" else "turned window"),
-                   form.norm != "after")
-    right = wanted is None or np.array_equal(form.window, wanted)
+        report.say("norm", words.NORM[form.norm].format(words.OVER[form.over]), form.norm != "after")
+    right = window is None or np.array_equal(form.window, window)
     report.say("rotated", f"{words.elements(form.window)}; the others are copied" + (
-        "" if right else f", where the model has {words.elements(wanted)}"), right)
-    wanted = model["pairing"] if model else dump.metadata.get("pairing")
-    wrong = f", where the model has {wanted}" if wanted and wanted != form.pairing else ""
-    written = f", written as {form.written}" if form.written else ""
+        "" if right else words.MODEL_HAS.format(words.elements(window))), right)
+    wanted = model["pairing"] if model else dump.metadata.get("pairing", form.pairing)
+    written = words.WRITTEN.format(form.written) if form.written else ""
+    wrong = words.MODEL_HAS.format(wanted) if wanted != form.pairing else ""
     report.say("pairing", form.pairing + written + wrong, not wrong and not written)
     if wrong and not written and model and "weights" not in dump.metadata and form.pairing in PAIRINGS:
         report.say("", words.PERMUTED)
@@ -150,42 +131,50 @@ def say_form(report, dump, part, model, wanted):
         report.say("", f"as {form.like} has it")
 
 
-def say_scale(report, part, scale, model):
-    if part.form.weights is not None:
-        return  # a factor is one with the weights
+def say_scale(report, part, model):
+    """Divides the turns by their common size; whether there is any."""
+    sizes = np.abs(part.r)[np.abs(part.r) > 0]  # and no NaN
+    scale = float(np.median(sizes)) if sizes.size else 0.0
     wanted, most = model["attention_scale"] if model else scale, room(part)
-    if max(abs(scale - 1), abs(wanted - 1)) > most:
+    if not scale:
+        report.say("scale", "0: nothing of the window is left", False)
+        return False
+    # With the weights of a norm, a factor is one.
+    if part.form.weights is None and max(abs(scale - 1), abs(wanted - 1)) > most:
         digits = 6 if part.dtype in ("f32", "f64") else 3
         right = abs(scale / wanted - 1) <= most
-        report.say("scale", f"{scale:.{digits}g}" + (
-            "" if right else f", where the model has {wanted:.{digits}g}"), right)
+        report.say("scale", f"{scale:.{digits}g}" + ("" if right else words.MODEL_HAS.format(f"{wanted:.{digits}g}")),
+                   right)
+    part.r, part.scale = part.r / scale, scale
+    return True
 
 
-def turns(report, dump, part, planes, model, config):
+def say_turns(report, part, planes, freqs, model):
     n = len(part.form.i)
-    freqs = list(variants(config, model, part.x.shape[3])) if model else []
-    given = dump.tensors.get("inv_freq")
-    if given is not None and not model:
-        freqs = [Frequencies(words.FILES, np.ravel(given).astype("f8"), right=True)]
-    freqs = [f for f in freqs if len(f.values) == n]
-    account, ties = search(part, planes, freqs, model)
-    part.sign, part.freq, part.account = account.sign, account.freq.values, account
-    if account.sign < 0:
-        report.say("direction", "backwards", False)
-    given = model is not None or given is not None
+    account, ties = search(part, planes, [f for f in freqs if len(f.values) == n], model)
+    part.sign, part.freq = account.sign, account.freq.values
     bad = ~account.holds
     if bad.any(-1).mean() > 0.5 and bad.any((0, 1)).sum() > max(n // 8, 1):
-        say_unknown(report, part, account)
+        report.say("inv_freq", words.UNKNOWN.format(100 * fit_share(part, account)), False)
+        report.say("positions", words.NOT_FOUND.format(*first_of(part, account)), False)
         return
-    report.say("inv_freq", account.freq.words + words.blind(account.blind(part), n),
-               account.freq.right or not given and words.TWICE not in account.freq.words)
-    say_ties(report, account, ties, given)
+    if account.sign < 0:
+        report.say("direction", "backwards", False)
+    blind = words.blind(int((~account.tells(part)).all((0, 1)).sum()), n)
+    report.say("inv_freq", account.freq.words + blind, account.freq.right or not freqs and words.TWICE not in account.freq.words)
+    names = [*dict.fromkeys(words.account(other, account) for other in ties)]
+    if names:
+        text = words.CANNOT_TELL if account.freq.right and account.given else words.OR
+        report.say("", text.format("; ".join(names[:4]) + ("; ..." if len(names) > 4 else "")))
     if len(planes) > 1:
-        say_axes(report, account, model)
+        own = np.array(model["axes"]) if model and "axes" in model else account.axes
+        right = np.array_equal(account.axes, own)
+        report.say("axes", words.turned_by(account.axes, own) + (
+            "" if right else words.MODEL_HAS.format(words.sections(own))), right)
     if not account.whole:
         say_parting(report, part, account)
         return
-    report.say("positions", account.positions, account.positions == words.AS_GIVEN)
+    report.say("positions", account.positions, account.given)
     text, share = rendition(part, account)[:2]
     how = "to the last bit" if part.dtype in ("bf16", "f16") else "within 4 u"
     report.say("precision", f"{text} ({100 * share:.1f} % of the elements {how})"
@@ -193,84 +182,46 @@ def turns(report, dump, part, planes, model, config):
     say_misfits(report, part, account)
 
 
-def say_ties(report, account, ties, given):
-    def name(other):
-        parts = [other.freq.words, "backwards" * (other.sign != account.sign),
-                 "" if other.positions == account.positions else f"positions {other.positions}",
-                 "" if np.array_equal(other.axes, account.axes) else f"axes {words.sections(other.axes)}"]
-        return ", ".join(p for p in parts if p)
-
-    names = [*dict.fromkeys(map(name, ties))]
-    if names:
-        text = words.CANNOT_TELL if account.freq.right and account.positions == words.AS_GIVEN else words.OR
-        report.say("", text.format("; ".join(names[:4]) + ("; ..." if len(names) > 4 else "")))
-
-
-def say_unknown(report, part, account):
-    b, t, k = np.argwhere(~account.holds)[0]
-    report.say("inv_freq", words.UNKNOWN.format(100 * fit_share(part, account)), False)
-    report.say("positions", words.NOT_FOUND.format(b, t, account.planes[0, b, t], turned(part, account, b, t, k)), False)
-
-
-def say_axes(report, account, model):
-    text, wanted = words.sections(account.axes), np.array(model["axes"]) if model and "axes" in model else None
-    if wanted is None:
-        report.say("axes", f"of each pair: {text or words.listed(account.axes)}")
-        return
-    right = np.array_equal(account.axes, wanted)
-    if not text:
-        k = int(np.argmax(account.axes != wanted))
-        text = f"{int((account.axes != wanted).sum())} of {len(wanted)} pairs turn by another; first pair {k} by {account.axes[k]}"
-    report.say("axes", text + ("" if right else f", where the model has {words.sections(wanted)}"), right)
-
-
 def say_parting(report, part, account):
-    """Where the best account parts from what was found."""
-    plane, bad = account.planes[0], ~account.holds
-    tokens = bad.any(-1)
-    b, t, k = np.argwhere(bad)[0]
-    pairs = np.flatnonzero(bad.any((0, 1)))
-    if len(pairs) <= max(len(account.axes) // 8, 1) and tokens.sum() > 1:
-        report.say("fit", f"every pair but {words.listed(pairs)}; first batch row {b}, token {t} (position {plane[b, t]}): "
-                   + turned(part, account, b, t, k), False)
+    """Where the best account parts from what was found: few pairs, or few tokens."""
+    bad, tokens = np.flatnonzero((~account.holds).any((0, 1))), (~account.holds).any(-1)
+    b, t, place, how = first_of(part, account)
+    if len(bad) <= max(len(account.axes) // 8, 1) and tokens.sum() > 1:
+        report.say("fit", words.BUT_PAIRS.format(words.listed(bad), b, t, place, how), False)
         return
-    how = turned(part, account, b, t, k)
     if account.found and account.found[1][b, t]:
         how = words.AS_POSITION.format(account.found[0][b, t])
-    text = words.OFF.format(account.positions, int(tokens.sum()), tokens.size, b, t, plane[b, t], how)
-    report.say("positions", text, False)
+    report.say("positions", words.OFF.format(account.positions, int(tokens.sum()), tokens.size, b, t, place, how), False)
 
 
-def turned(part, account, b, t, k):
+def first_of(part, account):
+    """(batch row, token, its position, how it is turned) of the first that the account does not predict."""
+    b, t, k = np.argwhere(~account.holds)[0]
     wanted = math.remainder(account.angles()[b, t, k], 2 * math.pi)
-    return words.AS_NONE.format(np.angle(part.r[b, t, k]), abs(part.r[b, t, k]), k, wanted)
+    r = part.r[b, t, k]
+    return b, t, words.listed(account.planes[:, b, t]), words.AS_NONE.format(np.angle(r), abs(r), k, wanted)
 
 
 def say_misfits(report, part, account):
     """Every element, of every head, against the account; and those that should be copied."""
-    i, j = part.form.i, part.form.j
-    z, v = (a[..., i] + 1j * a[..., j] for a in (part.x, part.y))
-    row = part.scale * np.exp(1j * account.angles())
-    if part.form.weights is not None:
-        row = np.where(np.nansum((part.r * np.conj(row)).real, (0, 1)) < 0, -row, row)
-    most = 1.2 * account.room(part) * part.scale
+    z, v, *beside = pairs_of(part.x, part.y, part.form)
+    angles = account.angles()
+    row = part.scale * np.exp(1j * angles)
+    row = np.where(turns(part, angles) == part.r, row, -row)
     with np.errstate(invalid="ignore"):
-        bad = np.abs(v - row[:, :, None] * z) > most[:, :, None] * np.abs(z) + 4 * LEAST[part.dtype]
-    rest = np.setdiff1d(np.arange(part.x.shape[-1]), part.form.window)
-    near = (room(part) * np.abs(part.x[..., rest]) + 4 * LEAST[part.dtype]) * bool(part.form.norm)
-    off = np.abs(part.y[..., rest] - part.x[..., rest]) > near
-    whole = np.concatenate((bad, off), -1)
-    whole[part.out] = False
-    if not whole.any():
+        bad = np.abs(v - row[:, :, None] * z) > (
+            1.2 * part.scale * account.room(part, angles)[:, :, None] * np.abs(z) + 4 * LEAST[part.dtype])
+    bad = np.concatenate((bad, not_copied(part, *beside, part.form)), -1) & ~part.out[:, :, None, None]
+    if not bad.any():
         return
-    elements = np.concatenate((i, rest))
-    b, t, h, e = np.argwhere(whole)[0]
-    heads, tokens = np.flatnonzero(whole.any((0, 1, 3))), np.argwhere(whole.any((2, 3)))
-    text = f"{100 * whole.mean():.3g} % of the elements are not so"
-    if len(heads) <= part.x.shape[2] // 2:
+    elements = np.concatenate((part.form.i, np.setdiff1d(np.arange(part.x.shape[-1]), part.form.window)))
+    b, t, h, e = np.argwhere(bad)[0]
+    heads, tokens = np.flatnonzero(bad.any((0, 1, 3))), bad.any((2, 3))
+    text = f"{100 * bad.mean():.3g} % of the elements are not so"
+    if len(heads) <= bad.shape[2] // 2:
         text = f"every head but {words.listed(heads)}"
-    elif len(tokens) <= whole.shape[0] * whole.shape[1] // 2:
-        text = f"all but {len(tokens)} of {whole.shape[0] * whole.shape[1]} tokens"
+    elif tokens.mean() <= 0.5:
+        text = f"all but {tokens.sum()} of {tokens.size} tokens"
     report.say("fit", f"{text}; first batch row {b}, token {t}, head {h}, element {elements[e]}", False)
 
 

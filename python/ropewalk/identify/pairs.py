@@ -12,8 +12,7 @@ table is off by an ulp: (3 sqrt(2) + 1) u. A factor on the table is one more rou
 roundings before it, and an epsilon of up to 1e-5.
 """
 
-import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,28 +67,13 @@ class Part:
         squares = (self.x**2).mean(-1)
         self.epsilon = min(5e-6 / float(np.median(squares[squares > 0])), 1e-2) if squares.any() else 0.0
 
-    @property
-    def pairs(self):
-        return list(zip(self.form.i.tolist(), self.form.j.tolist())) if self.form else []
-
-    @property
-    def window(self):
-        return self.form.window
-
-    @property
-    def pairing(self):
-        return self.form.pairing
-
-    @property
-    def written(self):
-        return self.form.written
-
 
 def room(part, form=None):
     form = form or part.form
     table = 2 if part.dtype in ("bf16", "f16") else 3
     roundings = table * 2**0.5 + 1 + (abs(part.scale - 1) > 1e-3) + 3 * bool(form and form.norm)
     epsilon = part.epsilon if form and form.norm else 0.0
+    roundings *= 2 if part.other else 1  # of two engines
     return roundings * UNIT[part.dtype] * 1.02 + epsilon + 2.0**-44
 
 
@@ -145,6 +129,13 @@ def positions_of(dump, part):
     return np.broadcast_to(given, (1, batch, tokens))
 
 
+def planes_of(dump, part):
+    """(positions [axes, batch, tokens], whether 0, 1, 2, ... are taken for want of some)."""
+    planes = positions_of(dump, part)
+    taken = np.broadcast_to(np.arange(part.x.shape[1]), (1, *part.x.shape[:2]))
+    return (taken, True) if planes is None else (planes, False)
+
+
 def elements_of(pairing, pairs, at=0):
     """(the first elements of all pairs, the second ones) of a window that begins at `at`."""
     if pairing == "half_split":
@@ -169,57 +160,58 @@ def few_tokens(part):
 
 def forms(part, model, told, likes):
     """What to try, the likeliest first. `told` [pairs]: those of the model that these tokens show to turn."""
-    size = part.x.shape[-1]
-    with np.errstate(invalid="ignore"):
-        moved = np.flatnonzero((part.given[0] != part.given[1]).any((0, 1, 2)))
-    first, end = (int(moved[0]), int(moved[-1]) + 1) if moved.size else (0, size)
-    windows = []
+    size, (x, y), windows, pairings = part.x.shape[-1], part.given, [], ["half_split", "interleaved"]
+    moved = np.append(np.flatnonzero((x != y).any((0, 1, 2))), size - 1)
+    first, end = int(moved[0]), int(moved[max(len(moved) - 2, 0)]) + 1
     if model:
         at, n = model["k_offset" if part.name == "k" else "q_offset"], model["rotary_dim"]
-        still = np.arange(n // 2)[told] * 2 + at
-        if model["pairing"] == "interleaved" and still.size and still[-1] >= end + 1 and at <= first:
-            windows = [(at, end - at)] if (end - at) % 2 == 0 else []  # neighbours at its end stay
-        windows.append((at, n))
-    run = first, end - first
-    last = (part.given[0][..., end - 1] != part.given[1][..., end - 1]).mean()  # seldom: its pair is slow
-    whole = [run] if run[1] % 16 == 0 and run[0] % 2 == 0 and last > 0.5 else []
-    windows += whole + [(0, size), (0, size // 2), (size // 2, size - size // 2), (0, size // 4),
-                        (0, 3 * size // 4), (size - 64, 64), (first, size - first), run]
-    for at, n in dict.fromkeys(w for w in windows if w[0] >= 0 and w[1] > 1 and w[1] % 2 == 0 and sum(w) <= size):
-        pairings = ["half_split", "interleaved"]
-        if model and model["pairing"] == "interleaved":
+        if model["pairing"] == "interleaved":
             pairings.reverse()
-        for pairing in pairings:
-            yield Form(*elements_of(pairing, n // 2, at), pairing)
-        for pairing, written in (("interleaved", "half_split"), ("half_split", "interleaved")):
+            if (np.flatnonzero(told) * 2 + at > end).any() and at <= first:
+                windows = [(at, end - at)]  # neighbours at its end stay
+        windows.append((at, n))
+    if (x[..., end - 1] != y[..., end - 1]).mean() > 0.5 and (end - first) % 16 == 0:  # else its last pair is slow
+        windows.append((first, end - first))
+    windows += [(0, size), (0, size // 2), (size // 2, size - size // 2), (0, size // 4), (0, 3 * size // 4),
+                (size - 64, 64), (first, size - first), (first, end - first)]
+    for at, n in dict.fromkeys(w for w in windows if w[0] >= 0 and w[1] > 1 and w[1] % 2 == 0 and sum(w) <= size):
+        for pairing, written in (*((p, "") for p in pairings), pairings, pairings[::-1]):
             yield Form(*elements_of(pairing, n // 2, at), pairing, written)
     for like in likes:
-        if like.form and like.form.window[-1] < size:
-            yield Form(like.form.i, like.form.j, like.pairing, like.written, like=like.name)
+        if like.form.window[-1] < size:
+            yield replace(like.form, like=like.name)
 
 
-def pair_values(x, y, form):
-    """(z, v) [tokens, heads, pairs] of few or all tokens, after the norm and the order are undone."""
+def undone(x, y, form):
+    """x after a norm before the rotation, and y before what comes after it: a norm, another order."""
     window = form.window
     if form.written:
         y = y.copy()
         y[..., window] = y[..., window[order_of(form.written, len(window))]]
-    if form.norm:
-        x = normed(x, form)
-        if form.norm == "before":
-            x = x * form.weights
-        if form.norm == "after":
-            y = y / np.where(form.weights == 0, 1, form.weights)
-    return x, y
+    x = normed(x, form) if form.norm else x
+    x = x * form.weights if form.norm == "before" else x
+    return x, y / np.where(form.weights == 0, 1, form.weights) if form.norm == "after" else y
 
 
 def normed(x, form):
-    part = x if form.over == "head" else x[..., form.window]
-    scaled = x / np.maximum(np.sqrt((part**2).mean(-1, keepdims=True)), 1e-300)
-    if form.over == "window":
-        rest = np.setdiff1d(np.arange(x.shape[-1]), form.window)
-        scaled[..., rest] = x[..., rest]
+    over = slice(None) if form.over == "head" else form.window
+    scaled = x.copy()
+    scaled[..., over] /= np.maximum(np.sqrt((x[..., over] ** 2).mean(-1, keepdims=True)), 1e-300)
     return scaled
+
+
+def pairs_of(x, y, form):
+    """(z, v) [..., heads, pairs], and which of the other elements [..., heads, others] are not copied."""
+    rest = np.setdiff1d(np.arange(x.shape[-1]), form.window)
+    z, v = (a[..., form.i] + 1j * a[..., form.j] for a in (x, y))
+    return z, v, x[..., rest], y[..., rest]
+
+
+def not_copied(part, x, y, form):
+    """Elements beside the window that differ by more than the roundings of a norm, if there is one."""
+    near = (room(part, form) * np.abs(x) + 4 * LEAST[part.dtype]) * bool(form.norm)
+    with np.errstate(invalid="ignore"):
+        return ~(np.abs(y - x) <= near) & ~(np.isnan(x) & np.isnan(y))
 
 
 def turns_of(z, v, most):
@@ -238,28 +230,22 @@ def turns_of(z, v, most):
 
 def share_held(part, x, y, form):
     """Of what a rotation changes, the share that the form explains."""
-    a, b = pair_values(x, y, form)
-    z, v = (t[..., form.i] + 1j * t[..., form.j] for t in (a, b))
+    z, v, *beside = pairs_of(*undone(x, y, form), form)
     most = room(part, form)
     r = turns_of(z, v, most)
-    if z.shape[-2] < 3 and np.isfinite(np.abs(r)).any():
-        size = np.abs(r)
-        r = r / np.where(size > 0, size, 1) * np.nanmedian(size)
+    if z.shape[-2] < 3 and np.isfinite(r).any():
+        r = r / np.maximum(np.abs(r), 1e-300) * np.nanmedian(np.abs(r))
     bound = 2 * most * np.abs(z) * np.abs(r)[..., None, :] + LEAST[part.dtype]
-    tells = np.abs(v - z) > bound
-    good = np.abs(v - r[..., None, :] * z) <= bound
-    rest = np.setdiff1d(np.arange(x.shape[-1]), form.window)
-    off = np.abs(b[..., rest] - a[..., rest]) > (most * np.abs(a[..., rest]) + 4 * LEAST[part.dtype]) * bool(form.norm)
-    count = tells.sum() + off.sum()
+    tells, good = np.abs(v - z) > bound, np.abs(v - r[..., None, :] * z) <= bound
+    count = tells.sum() + not_copied(part, *beside, form).sum()
     return float((good & tells).sum() / count) if count else float(good.all())
 
 
-def find_form(part, model, told, likes):
+def find_form(part, model=None, told=None, likes=()):
     """Finds the simplest form that explains nearly as much as the best one."""
-    x, y = few_tokens(part)
-    if not len(x):
-        return
-    tried = []
+    from .norms import with_norms
+
+    (x, y), tried = few_tokens(part), [(0.0, None)]
 
     def attempt(form):
         held = share_held(part, x[::8], y[::8], form)
@@ -267,51 +253,40 @@ def find_form(part, model, told, likes):
         tried.append((held, form))
         return held > 0.995
 
-    plain = list(forms(part, model, told, likes))
-    if not any(attempt(f) for f in plain) and max(t[0] for t in tried) < 0.9 and not part.other:
-        from .norms import with_norms
-
-        any(attempt(f) for f in with_norms(x, y, plain))
-        if max(t[0] for t in tried) < 0.5 and (found := permuted(part, x, y)):
+    plain = list(forms(part, model, told, likes)) if len(x) else []
+    if not any(map(attempt, plain)) and max(t[0] for t in tried) < 0.9 and plain and not part.other:
+        any(map(attempt, with_norms(x, y, plain)))
+        if max(t[0] for t in tried) < 0.5 and (found := permuted(x, y)):
             attempt(found)
     best = max(t[0] for t in tried)
-    part.held, part.form = next(t for t in tried if t[0] >= best - 0.02)
-    if best < 0.5:
-        part.form = None
+    part.held, part.form = next(t for t in tried if t[0] >= best - 0.02) if best >= 0.5 else (best, None)
+    if part.form:
+        find_turns(part)
 
 
-def permuted(part, x, y):
-    """Partners of any order: of each element the one that leaves least over the heads of each token."""
-    if x.shape[1] < 3:
-        return None
+def permuted(x, y):
+    """Partners of any order: of each element i the j for which the fits y_i = c x_i - s x_j over the heads of
+    each token explain most."""
     moved = np.flatnonzero((x != y).any((0, 1)))
     a, b = x[..., moved], y[..., moved]
-    left = sum(residuals_of_token(*token) for token in zip(a, b))
-    np.fill_diagonal(left, np.inf)
-    partner, index = left.argmin(1), np.arange(len(moved))
-    if len(moved) < 2 or (partner[partner] != index).any():
-        return None
-    i = index[index < partner]
-    return Form(moved[i], moved[partner[i]], "a permutation")
-
-
-def residuals_of_token(x, y):
-    """[i, j]: what is left of y_i after the best c x_i - s x_j."""
-    gram, cross = x.T @ x, y.T @ x
-    own, other, mixed = np.diag(gram)[:, None], np.diag(gram)[None], gram
-    b, d = np.diag(cross)[:, None], cross
-    det = own * other - mixed**2
+    gram, cross = np.swapaxes(a, 1, 2) @ a, np.swapaxes(b, 1, 2) @ a
+    own, mine = (np.diagonal(m, axis1=1, axis2=2)[:, :, None] for m in (gram, cross))
+    other = np.swapaxes(own, 1, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        explained = (b**2 * other - 2 * b * d * mixed + d**2 * own) / det
-    whole = (y**2).sum(0)[:, None]
-    left = np.where(det > 1e-12 * own * other, whole - explained, whole)
-    return np.maximum(left, 0)
+        explained = (mine**2 * other - 2 * mine * cross * gram + cross**2 * own) / (own * other - gram**2)
+    explained = np.nan_to_num(explained, posinf=0, neginf=0).sum(0)
+    np.fill_diagonal(explained, -np.inf)
+    partner, index = explained.argmax(1), np.arange(len(moved))
+    i = index[index < partner]
+    if x.shape[1] < 3 or not len(i) or (partner[partner] != index).any():
+        return None
+    return Form(moved[i], moved[partner[i]], "a permutation")
 
 
 def find_turns(part):
     """Undoes what stands before and behind the rotation, and finds r of each token and pair."""
-    part.x, part.y = pair_values(*part.given, part.form)
-    z, v = (t[..., part.form.i] + 1j * t[..., part.form.j] for t in (part.x, part.y))
+    part.x, part.y = undone(*part.given, part.form)
+    z, v, *_ = pairs_of(part.x, part.y, part.form)
     part.r = turns_of(z, v, room(part))
     with np.errstate(invalid="ignore"):
         off = np.abs(v - part.r[:, :, None] * z) > 2 * room(part) * np.abs(z) + LEAST[part.dtype]

@@ -4,10 +4,8 @@ import itertools
 
 import numpy as np
 
-CONFIGS, FILES = "the config's", "the file's"
-ROUNDED = "{}, rounded to {}"
-THETA = "powers of theta {:.6g}"
-USUAL_BASE = "powers of theta 10000"
+CONFIGS, FILES, MODEL_HAS = "the config's", "the file's", ", where the model has {}"
+ROUNDED, THETA, USUAL_BASE = "{}, rounded to {}", "powers of theta {:.6g}", "powers of theta 10000"
 WITHOUT, WITH_RULE = ", without the rule {}", ", with the rule {}"
 WIDTH = "powers of theta {:.6g} over a width of {}"
 EXCHANGED = "the config's with {} and {} exchanged"
@@ -23,20 +21,25 @@ NO_BASE = "of no single base: {}, ..."
 BLIND = "; {} of {} pairs turn too little to tell"
 CANNOT_TELL = "these tokens cannot tell it from: {}"
 OR = "or, as these tokens tell no difference: {}"
+WRITTEN = ", written as {}"
+TWO = "if {} is turned as {} by {}, {} is as {} by {}, positions {}"
+TWO_PART = "in a way that is not found; they part at batch row {}, token {} (position {}); {:.1f} % of the tokens are equal"
 NOTHING, STILL = "nothing: y is x", "nothing: y is x, as it should be at position 0"
 EQUAL = "nothing: {} is {}"
 PERMUTED = "if these weights were permuted for GGUF, this is right: give weights=permuted"
-NORM = {"either": "over each {}, without weights: before and after the rotation it is the same",
-        "before": "before the rotation, over each {}, with a weight for each element",
-        "after": "after the rotation, over each {}, with a weight for each element"}
-AS_GIVEN, SHIFTED, MORE, LESS = "as given", "shifted by {:+d}", "{} more", "{} less"
+NORM = {"either": "over {}, without weights: before and after the rotation it is the same",
+        "before": "before the rotation, over {}, with a weight for each element",
+        "after": "after the rotation, over {}, with a weight for each element"}
+OVER = {"head": "each head", "window": "the turned window of each head"}
+AS_GIVEN, SHIFTED, MORE, LESS, ROUNDED_TO = "as given", "shifted by {:+d}", "{} more", "{} less", "rounded to {}"
 ONE_FOR_ALL, STEP = "{} for every token", "a step of {} from {}: {}, {}, {}, ..."
 CLAMPED, MODULO = "clamped at {}", "modulo {}"
 ROW_0, INDEX, FLAT = "those of batch row 0 for all", "the index of the token", "the number of the token in the batch"
-AXES_INDEX = "the index of the token for all axes"
-UP_TO, FROM, AT, BUT_FOR = "{} up to token {}", "{} from token {}", "{} at token {}", "{}, but for {}"
+AXES_INDEX, EACH_AXIS, AXIS, ROW = "the index of the token for all axes", "each axis {}", "axis {} {}", "batch row {}: {}"
+UP_TO, FROM, BUT_FOR = "{} up to token {}; {}", "{} from token {}", "{}, but for {}"
 OTHERS = "{}, ... in place of {}, ..."
 OFF = "{}, but for {} of {} tokens; first batch row {}, token {} (position {}): {}"
+BUT_PAIRS = "every pair but {}; first batch row {}, token {} (position {}): {}"
 AS_POSITION, AS_NONE = "turned as position {}", "turned by {:.6g} rad times {:.4g} in pair {}, should be {:.6g}"
 UNKNOWN = "unknown: the best account of those tried fits {:.1f} % of the turns"
 NOT_FOUND = "unknown; by that account first batch row {}, token {} (position {}) is {}"
@@ -58,6 +61,14 @@ def blocks(count, n):
     return f" in {count} blocks of {n // count} pairs" if count > 1 else ""
 
 
+def account(other, account):
+    """In what another account differs."""
+    return ", ".join(filter(None, (
+        other.freq.words, "backwards" * (other.sign != account.sign),
+        f"positions {other.positions}" * (other.positions != account.positions),
+        "" if np.array_equal(other.axes, account.axes) else f"axes {turned_by(other.axes, account.axes)}")))
+
+
 def elements(window):
     """64 elements from 0; or the runs of elements."""
     runs = np.split(window, np.flatnonzero(np.diff(window) > 1) + 1)
@@ -66,50 +77,49 @@ def elements(window):
 
 
 def axes(of_pair):
-    """The axis of each pair in the words of --shape: "(0,1,2)*20,0*4", "0*24,1*20,2*20"; None if it has no
-    such words."""
-    of_pair = [int(a) for a in of_pair]
-    runs = [(a, len(list(g))) for a, g in itertools.groupby(of_pair)]
+    """The axis of each pair in the words of --shape: "(0,1,2)*20,0*4", "0*24,1*20,2*20"; "": it has no such
+    words."""
+    runs = [(a, len(list(g))) for a, g in itertools.groupby(map(int, of_pair))]
     if len(runs) <= 6:
         return ",".join(f"{a}*{count}" for a, count in runs)
     for period in (2, 3, 4):
-        unit = of_pair[:period]
-        whole = 1
-        while of_pair[whole * period : (whole + 1) * period] == unit:
-            whole += 1
-        rest = axes(of_pair[whole * period :]) if of_pair[whole * period :] else ""
-        if whole > 2 and rest is not None:
-            return f"({','.join(map(str, unit))})*{whole}" + (f",{rest}" if rest else "")
-    return None
+        same = of_pair[:-period] == of_pair[period:]
+        whole = (len(of_pair) if same.all() else int(np.argmin(same)) + period) // period
+        rest = axes(of_pair[whole * period :])
+        if whole > 2 and (rest or whole * period == len(of_pair)):
+            return f"({','.join(map(str, of_pair[:period]))})*{whole}" + f",{rest}" * bool(rest)
+    return ""
 
 
 def sections(of_pair):
     """As axes(), and "sections" where each axis has its own run."""
-    text = axes(of_pair)
-    runs = [a for a, _ in itertools.groupby(of_pair)]
+    text, runs = axes(of_pair), [a for a, _ in itertools.groupby(of_pair)]
     return f"sections {text}" if text and len(runs) == len(set(runs)) > 1 else text
+
+
+def turned_by(of_pair, wanted):
+    k = int(np.argmax(of_pair != wanted))
+    count = f"{int((of_pair != wanted).sum())} of {len(wanted)} pairs by another; first pair {k} by {of_pair[k]}"
+    return sections(of_pair) or count
 
 
 def offset(count, shifted):
     if not count:
         return AS_GIVEN
-    if shifted:
-        return SHIFTED.format(count)
-    return (MORE if count > 0 else LESS).format(abs(count))
+    return SHIFTED.format(count) if shifted else (MORE if count > 0 else LESS).format(abs(count))
 
 
 def jumps(off):
     """One row of shifts [tokens] in words, if few runs make it: "as given up to token 39; 40 more from token
-    40, 71 more from token 71"; "as given, but for 1 more at token 31". None: more than 8 runs."""
+    40, 71 more from token 71"; "as given, but for 1 more at token 31". "": one run, or more than eight."""
     edges = [0, *(np.flatnonzero(np.diff(off)) + 1).tolist(), len(off)]
     runs = [(int(off[a]), a, b - 1) for a, b in zip(edges, edges[1:])]
     if not 1 < len(runs) <= 8:
-        return None
+        return ""
     most = max({r[0] for r in runs}, key=lambda v: sum(r[2] - r[1] + 1 for r in runs if r[0] == v))
     strange = [r for r in runs if r[0] != most]
     if len(strange) <= 4 and all(r[1] > 0 and r[2] < len(off) - 1 for r in strange):
-        odd = "; ".join(f"{offset(v, False)} at token {a}" if a == b else
-                        f"{offset(v, False)} at tokens {a} to {b}" for v, a, b in strange)
-        return BUT_FOR.format(offset(most, True), odd)
-    text = [UP_TO.format(offset(runs[0][0], False), runs[0][2])]
-    return "; ".join((text[0], ", ".join(FROM.format(offset(v, False), a) for v, a, _ in runs[1:])))
+        odd = (f"{offset(v, False)} at token" + (f" {a}" if a == b else f"s {a} to {b}") for v, a, b in strange)
+        return BUT_FOR.format(offset(most, True), "; ".join(odd))
+    later = ", ".join(FROM.format(offset(v, False), a) for v, a, _ in runs[1:])
+    return UP_TO.format(offset(runs[0][0], False), runs[0][2], later)

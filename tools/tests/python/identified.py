@@ -55,7 +55,7 @@ planes = np.stack([np.stack([p, p + 3]) for p in (t, h, w)])
 axis = np.array([0] * 8 + [1] * 12 + [2] * 12)
 mixed = np.moveaxis(planes[axis], 0, -1)
 y = turn(x, mixed * PLAIN)
-expect(True, "axes       of each pair: sections 0*8,1*12,2*12", lines({"x": x, "y": y, "position_ids": planes}))
+expect(True, "axes       sections 0*8,1*12,2*12", lines({"x": x, "y": y, "position_ids": planes}))
 text_alone = turn(x, planes[0][..., None] * PLAIN)
 expect(True, "0*32", lines({"x": x, "y": text_alone, "position_ids": planes}))
 late = np.where(np.arange(D // 2) < 16, mixed, mixed + 1)
@@ -64,15 +64,15 @@ expect(False, "turned by 0.01 rad times 1 in pair 16, should be 0", lines({"x": 
 # Two engines, without x.
 y = turn(x, at[..., None] * PLAIN)
 other = turn(x, at[..., None] * PLAIN, True)
-expect(False, "y is turned as half_split and y_other as interleaved, both by theta 10000",
-       lines({"y": y, "y_other": other}))
+expect(False, "if y is turned as half_split by powers of theta 10000, y_other is as interleaved by powers of theta 10000, "
+       "positions as given", lines({"y": y, "y_other": other}))
 base = turn(x, at[..., None] * 500000.0 ** (-2 * np.arange(D // 2) / D))
-expect(False, "as frequencies of theta 500000 beside theta 10000", lines({"y": y, "y_other": base}))
+expect(False, "as half_split by powers of theta 10000, y_other is as half_split by powers of theta 500000", lines({"y": y, "y_other": base}))
 order = np.concatenate((y[..., ::2], y[..., 1::2]), -1)
 expect(False, "written as", lines({"y": y, "y_other": order}))
 one = y.copy()
 one[1, 200:] = turn(x, (at + 3)[..., None] * PLAIN)[1, 200:]
-expect(False, "from batch row 1, token 200 (position 200) on", lines({"y": y, "y_other": one}))
+expect(False, "batch row 0: as given; batch row 1: as given up to token 199; 3 more from token 200", lines({"y": y, "y_other": one}))
 
 # What is wrong in few tokens, or in size alone, is no match.
 y = turn(x, at[..., None] * PLAIN)
