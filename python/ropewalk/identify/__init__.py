@@ -11,10 +11,9 @@ from ..channel import say
 from ..decorator import PAIRINGS, KernelError
 from ..providers import answer
 from . import words
-from .fits import rendition, turns
+from .fits import fit_share, rendition, search, turns
 from .frequencies import Frequencies, variants
 from .pairs import LEAST, find_form, not_copied, pairs_of, parts_of, planes_of, room
-from .search import fit_share, search
 from .two_outputs import explain_two
 
 
@@ -68,12 +67,11 @@ def in_layout(dump, layout, config):
         if not (np.abs(part.x) > 0).any():
             report.say(part.name, "is zero or not finite: nothing can be determined from it", False)
             continue
-        likes = [p for p in parts if p is not part and p.form and bool(p.other) == bool(part.other)]
-        explain(report, dump, part, likes, model, config)
+        explain(report, dump, part, model, config)
     return report
 
 
-def explain(report, dump, part, likes, model, config):
+def explain(report, dump, part, model, config):
     heads, (planes, none_given), told, wanted = part.x.shape[2], planes_of(dump, part), None, None
     report.say(part.name, f"{heads} head{'s' * (heads != 1)} of {part.x.shape[3]}, {part.dtype}, "
                f"{part.x.shape[0]} x {part.x.shape[1]} tokens")
@@ -84,7 +82,7 @@ def explain(report, dump, part, likes, model, config):
     if part.out.any():
         report.say("left out", f"{int(part.out.sum())} tokens whose input is not finite, or zero")
     if model:
-        wanted = model["k_offset" if part.name == "k" else "q_offset"] + np.arange(model["rotary_dim"])
+        wanted = model[part.offset] + np.arange(model["rotary_dim"])
         if wanted[-1] >= part.x.shape[3]:
             raise KernelError(f"{part.name} has heads of {part.x.shape[3]}, and the config turns "
                               f"{len(wanted)} from {wanted[0]}")
@@ -101,7 +99,7 @@ def explain(report, dump, part, likes, model, config):
     if part.other:
         explain_two(report, part, planes, freqs, model)
         return
-    find_form(part, model, told, likes)
+    find_form(part, model, told)
     if not part.form:
         report.pairs_known = False
         report.say("pairing", "unknown: no partner explains the elements", False)
@@ -125,10 +123,8 @@ def say_form(report, dump, part, model, window):
     written = words.WRITTEN.format(form.written) if form.written else ""
     wrong = words.MODEL_HAS.format(wanted) if wanted != form.pairing else ""
     report.say("pairing", form.pairing + written + wrong, not wrong and not written)
-    if wrong and not written and model and "weights" not in dump.metadata and form.pairing in PAIRINGS:
+    if wrong and not written and model and "weights" not in dump.metadata:
         report.say("", words.PERMUTED)
-    if form.like:
-        report.say("", f"as {form.like} has it")
 
 
 def say_scale(report, part, model):
@@ -141,10 +137,8 @@ def say_scale(report, part, model):
         return False
     # With the weights of a norm, a factor is one.
     if part.form.weights is None and max(abs(scale - 1), abs(wanted - 1)) > most:
-        digits = 6 if part.dtype in ("f32", "f64") else 3
         right = abs(scale / wanted - 1) <= most
-        report.say("scale", f"{scale:.{digits}g}" + ("" if right else words.MODEL_HAS.format(f"{wanted:.{digits}g}")),
-                   right)
+        report.say("scale", f"{scale:.4g}" + ("" if right else words.MODEL_HAS.format(f"{wanted:.4g}")), right)
     part.r, part.scale = part.r / scale, scale
     return True
 
@@ -153,28 +147,29 @@ def say_turns(report, part, planes, freqs, model):
     n = len(part.form.i)
     account, ties = search(part, planes, [f for f in freqs if len(f.values) == n], model)
     part.sign, part.freq = account.sign, account.freq.values
-    bad = ~account.holds
+    bad, as_given = ~account.holds, account.positions == words.AS_GIVEN
     if bad.any(-1).mean() > 0.5 and bad.any((0, 1)).sum() > max(n // 8, 1):
         report.say("inv_freq", words.UNKNOWN.format(100 * fit_share(part, account)), False)
         report.say("positions", words.NOT_FOUND.format(*first_of(part, account)), False)
         return
     if account.sign < 0:
         report.say("direction", "backwards", False)
-    blind = words.blind(int((~account.tells(part)).all((0, 1)).sum()), n)
-    report.say("inv_freq", account.freq.words + blind, account.freq.right or not freqs and words.TWICE not in account.freq.words)
+    blind = int((~account.tells(part)).all((0, 1)).sum())
+    report.say("inv_freq", account.freq.words + bool(blind) * words.BLIND.format(blind, n),
+               account.freq.right or not freqs and words.TWICE not in account.freq.words)
     names = [*dict.fromkeys(words.account(other, account) for other in ties)]
     if names:
-        text = words.CANNOT_TELL if account.freq.right and account.given else words.OR
+        text = words.CANNOT_TELL if account.freq.right and as_given else words.OR
         report.say("", text.format("; ".join(names[:4]) + ("; ..." if len(names) > 4 else "")))
     if len(planes) > 1:
         own = np.array(model["axes"]) if model and "axes" in model else account.axes
         right = np.array_equal(account.axes, own)
-        report.say("axes", words.turned_by(account.axes, own) + (
-            "" if right else words.MODEL_HAS.format(words.sections(own))), right)
+        where = "" if right else words.MODEL_HAS.format(words.sections(own))
+        report.say("axes", words.sections(account.axes) + where, right)
     if not account.whole:
         say_parting(report, part, account)
         return
-    report.say("positions", account.positions, account.given)
+    report.say("positions", account.positions, as_given)
     text, share = rendition(part, account)[:2]
     how = "to the last bit" if part.dtype in ("bf16", "f16") else "within 4 u"
     report.say("precision", f"{text} ({100 * share:.1f} % of the elements {how})"
@@ -216,12 +211,9 @@ def say_misfits(report, part, account):
         return
     elements = np.concatenate((part.form.i, np.setdiff1d(np.arange(part.x.shape[-1]), part.form.window)))
     b, t, h, e = np.argwhere(bad)[0]
-    heads, tokens = np.flatnonzero(bad.any((0, 1, 3))), bad.any((2, 3))
-    text = f"{100 * bad.mean():.3g} % of the elements are not so"
-    if len(heads) <= bad.shape[2] // 2:
-        text = f"every head but {words.listed(heads)}"
-    elif tokens.mean() <= 0.5:
-        text = f"all but {tokens.sum()} of {tokens.size} tokens"
+    heads = np.flatnonzero(bad.any((0, 1, 3)))
+    few = f"every head but {words.listed(heads)}"
+    text = few if len(heads) <= bad.shape[2] // 2 else f"all but {100 * bad.mean():.3g} % of the elements"
     report.say("fit", f"{text}; first batch row {b}, token {t}, head {h}, element {elements[e]}", False)
 
 

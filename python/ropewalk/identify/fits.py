@@ -1,4 +1,5 @@
-"""Accounts: frequencies, positions and axes that predict every turn of every token."""
+"""Accounts: frequencies, positions and axes that predict every turn of every token. The config's come first,
+then what known errors make of them, then estimates."""
 
 import itertools
 import math
@@ -8,7 +9,7 @@ import numpy as np
 
 from ..angles import rounded
 from . import words
-from .frequencies import Frequencies
+from .frequencies import Frequencies, estimate, named, usual
 from .pairs import UNIT, room
 
 FAR = 1 << 31  # positions that int32 holds
@@ -25,6 +26,7 @@ class Account:
     positions: str = words.AS_GIVEN
     sign: int = 1
     holds: np.ndarray = None  # [batch, tokens, pairs]: the turns that it predicts
+    whole: bool = False
     found: tuple = None  # positions that the turns tell, and whether they explain a token
     rendered: tuple = None
 
@@ -36,18 +38,11 @@ class Account:
         angles = self.angles()
         self.holds = np.abs(turns(part, angles) - np.exp(1j * angles)) <= self.room(part, angles)
         self.holds |= np.isnan(part.r)
+        self.whole, self.rendered = bool(self.holds.all()), None
         return self
 
     def room(self, part, angles):
         return room(part) + np.abs(angles) * self.freq.slack
-
-    @property
-    def whole(self):
-        return bool(self.holds.all())
-
-    @property
-    def given(self):
-        return self.positions == words.AS_GIVEN
 
     def tells(self, part):
         """[batch, tokens, pairs]: what turns by more than the bound."""
@@ -163,8 +158,7 @@ def of_positions(part, account, far):
         planes[each[text][0]] = each[text][1]
     text = "; ".join(words.AXIS.format(each[t][0], t) for t, each in zip(taken, held))
     if shared:
-        each = {words.INDEX: words.AXES_INDEX, words.AS_GIVEN: shared}.get(shared, words.EACH_AXIS.format(shared))
-        text = shared if alone else each
+        text = shared if alone or shared == words.AS_GIVEN else words.EACH_AXIS.format(shared)
     return replace(account, planes=planes, positions=text).judged(part)
 
 
@@ -183,11 +177,11 @@ def axis_maps(planes, model, n):
     return [np.array(m) for m in dict.fromkeys(tuple(m.tolist()) for m in out if m.max() < count)]
 
 
-def observed_map(part, planes, freq, wanted):
-    """The axis with which each pair fits, that of `wanted` where it does; None: with none."""
-    n, axes = len(wanted), range(len(planes))
-    fits = np.stack([Account(freq, planes, np.full(n, a)).judged(part).holds.all((0, 1)) for a in axes])
-    return np.where(fits[wanted, np.arange(n)], wanted, fits.argmax(0)) if fits.any(0).all() else None
+def observed_axes(part, account):
+    """The axis with which each pair fits, that of the account where it does."""
+    n, axes = len(account.axes), range(len(account.planes))
+    fits = np.stack([replace(account, axes=np.full(n, a)).judged(part).holds.all((0, 1)) for a in axes])
+    return np.where(fits[account.axes, np.arange(n)], account.axes, fits.argmax(0))
 
 
 def beats(part, one, other):
@@ -212,7 +206,8 @@ def rendition(part, account):
     for (name, angle), table, rounds in itertools.product(
             (("angles exact", account.angles(few)), ("an f32 angle", single)), tables, (False, narrow)[: 1 + narrow]):
         row = narrowed(part.scale * np.exp(1j * angle), table)[:, :, None]
-        made = rendered(part.dtype, z, row, rounds) if narrow else z * row
+        terms = [narrowed(z * t, rounds and part.dtype) for t in (row.real, 1j * row.imag)]
+        made = narrowed(terms[0] + terms[1], narrow and part.dtype)
         same = (made == v) if narrow else np.abs(made - v) <= 4 * UNIT[part.dtype] * np.abs(z)
         share = float(same[good].mean()) if good.any() else 0.0
         if share > best[1] + 0.01:
@@ -220,12 +215,6 @@ def rendition(part, account):
             best = (", ".join(text), share, v, made)
     account.rendered = best
     return best
-
-
-def rendered(dtype, z, row, rounds):
-    terms = z * row.real, z * (1j * row.imag)
-    one, other = (narrowed(t, dtype) for t in terms) if rounds else terms
-    return narrowed(one + other, dtype)
 
 
 def narrowed(values, dtype):
@@ -238,3 +227,63 @@ def narrowed(values, dtype):
             return single.astype("f2").astype("f8").view("c16")
         bits = single.view("u4")
         return ((bits + (0x7FFF + ((bits >> 16) & 1))) & np.uint32(0xFFFF0000)).view("f4").astype("f8").view("c16")
+
+
+def search(part, planes, freqs, model):
+    """(the account that predicts most, others that predict all as well, which these tokens cannot tell from
+    it). `freqs`: what is given, and what errors make of it; may be empty."""
+    n, more = len(part.form.i), []
+    maps = axis_maps(planes, model, n)
+    guesses = freqs or [f for b in {1, len(planes)} if n % b == 0 for f in usual(n, b)]
+    plain = [Account(f, planes, m, sign=s).judged(part) for s in (1, -1) for f in guesses for m in maps]
+    whole = [a for a in plain if a.whole]
+    for account in plain if not whole else ():
+        if not whole or account.sign == whole[0].sign and account.axes is whole[0].axes:
+            found = of_positions(part, account, account is plain[0])
+            whole += [found] if found and found.whole else []
+    if not whole or not freqs or whole[0].positions != words.AS_GIVEN:
+        more = [a.judged(part) for a in estimated(part, planes, maps, freqs)]
+        whole += [a for a in more if a.whole]
+    if not whole:
+        made = [of_positions(part, a, False) for a in more]
+        mapped = [a for a in plain if a.sign > 0 and a.axes is maps[0]] if len(planes) > 1 else []
+        made += [replace(a, axes=observed_axes(part, a)).judged(part) for a in mapped]
+        whole = [a for a in made if a and a.whole]
+    if not whole:
+        return max(plain + more, key=lambda a: round(fit_share(part, a), 1)), []  # the first of those alike
+    whole = [a for a in whole if a.freq.named] or whole[:1]
+    pick, others = whole[0], [a for a in whole[1:] if differs(a, whole[0])][:24]
+    for other in others:
+        pick = other if beats(part, other, pick) else pick
+    return pick, [a for a in (whole[0], *others) if differs(a, pick) and not beats(part, pick, a)]
+
+
+def differs(one, other):
+    """Whether two accounts differ by more than the roundings of f32."""
+    a, b = one.angles(), other.angles()
+    same = np.abs(a) * np.maximum(one.freq.slack, other.freq.slack) + 2.0**-40
+    return bool((np.abs(a - b) > same).any())
+
+
+def fit_share(part, account):
+    """The share that an account predicts of the turns that are any."""
+    tells = account.tells(part) | (np.abs(part.r - 1) > room(part))
+    return account.holds[tells].mean() if tells.any() else 1.0
+
+
+def estimated(part, planes, maps, freqs):
+    """Accounts of frequencies that the turns of tokens a step apart tell."""
+    n, alike = len(part.form.i), (planes == planes[:1]).all(0)  # tokens of text, say
+    if alike.sum() < 2:
+        return
+    most = np.abs(planes[0][alike]).max() * Frequencies("", np.ones(n)).slack  # angles in f32
+    row = (alike & ~part.out).sum(1).argmax()
+    made = next(filter(None, (estimate(part.r[at], planes[0][at], room(part), most)
+                              for at in (alike & (np.arange(len(alike)) == row)[:, None], alike))), None)
+    if not made:
+        return
+    found, lag = made
+    noise = 2 * (room(part) + np.abs(found) * most) / lag
+    sign = -1 if np.median(found) < 0 else 1
+    for freq in named(sign * found, noise, freqs[0] if freqs else None):
+        yield from (Account(freq, planes, axes, sign=sign) for axes in maps)

@@ -99,7 +99,8 @@ def variants(config, model, size):
 def usual(n, blocks=1):
     """Powers of the bases of released models; in blocks of an axis each."""
     for base in BASES:
-        yield Frequencies(words.THETA.format(base) + words.blocks(blocks, n), np.tile(powers(base, n // blocks), blocks))
+        text = words.THETA.format(base) + (blocks > 1) * words.BLOCKS.format(blocks, n // blocks)
+        yield Frequencies(text, np.tile(powers(base, n // blocks), blocks))
 
 
 def estimate(r, positions, room, slack):
@@ -127,35 +128,29 @@ def estimate(r, positions, room, slack):
     return (freq, used) if used else None
 
 
-def base_of(freq, noise, pairs=None):
-    """(theta, factor) if all frequencies are factor theta^(-k / n) within `noise`, else None; of the
-    first ones of n `pairs`, if there are more. The roundest theta that fits is taken; the error of a
-    frequency is absolute, so large ones weigh."""
-    n, noise = pairs or len(freq), np.broadcast_to(noise, len(freq))
-    k, sure = np.arange(len(freq)), freq > 8 * noise
-    if sure.sum() < 2:
+def round_numbers(low, high):
+    """Numbers within the two, of one to six digits, the roundest first; at last the middle."""
+    for digits in range(6):
+        unit = 10.0 ** (math.floor(math.log10(high)) - digits)
+        first, last = math.ceil(low / unit), math.floor(high / unit)
+        yield from (float(f"{m * unit:.6g}") for m in range(first, min(last, first + 20) + 1))
+    yield math.sqrt(low * high)
+
+
+def bases_of(freq, noise, pairs=None):
+    """(factor, [theta, ...]): all frequencies are factor theta^(-k / n) within `noise`, the roundest first; of
+    the first ones of n `pairs`, if there are more. None: there are none."""
+    n, k = pairs or len(freq), np.arange(len(freq))
+    if freq[0] <= noise[0]:
         return None
-    logs, weights = np.log(freq[sure]), freq[sure] ** 2
-    alone = -(weights * k[sure] * logs).sum() / max((weights * k[sure] ** 2).sum(), 1e-300), 1.0
-    slope, level = np.polyfit(k[sure], logs, 1, w=freq[sure])
-    for slope, factor in (alone, (-slope, float(f"{math.exp(level):.4g}"))):
-        exact = math.exp(min(slope * n, 700))
-        for theta in (*(float(f"{exact:.{digits}g}") for digits in range(1, 7)), exact):
-            if (np.abs(factor * theta ** (-k / n) - freq) <= noise).all():
-                return theta, factor
-    return None
-
-
-def round_bases(freq, noise):
-    """Every theta of up to three digits whose powers all frequencies are within `noise`, the roundest first."""
-    k, n, noise = np.arange(len(freq)), len(freq), np.broadcast_to(noise, len(freq))
-    sure = (freq > 2 * noise) & (k > 0)
-    low, high = ((np.log(freq[sure] + s * noise[sure]) * -n / k[sure]) for s in (1, -1))
-    low, high = (low.max(), high.min()) if sure.any() else (1, 0)
-    for digits in range(3) if 0 < low <= high < 60 else ():
-        unit = 10.0 ** (math.floor(low / math.log(10)) - digits)
-        first, last = math.ceil(math.exp(low) / unit), math.floor(math.exp(high) / unit)
-        yield from (m * unit for m in range(first, min(last, first + 50) + 1))
+    divisor = next(round_numbers(1 / (freq[0] + noise[0]), 1 / (freq[0] - noise[0])))
+    sure = (freq > 8 * noise) & (k > 0)
+    low, high = (np.exp(np.log(divisor * (freq + s * noise)[sure]) * -n / k[sure]) for s in (1, -1))
+    if not sure.any() or not 1 < low.max() <= high.min() < 1e30:
+        return None
+    thetas = [t for t in round_numbers(low.max(), high.min())
+              if (np.abs(t ** (-k / n) / divisor - freq) <= noise).all()][:60]
+    return (1 / divisor, thetas) if thetas else None
 
 
 def ramp_of(freq, noise):
@@ -163,12 +158,12 @@ def ramp_of(freq, noise):
     factor, as with the ramps of llama3 and yarn; else None."""
     n = len(freq)
     for kept in range(n - 1, 3, -1):
-        base = base_of(freq[:kept], noise[:kept], n)
-        if base and base[1] == 1:
+        base = bases_of(freq[:kept], noise[:kept], n)
+        if base and base[0] == 1:
             break
     else:
         return None
-    plain = powers(base[0], n)
+    plain = powers(base[1][0], n)
     sure = np.flatnonzero((plain > 32 * noise) & (freq > noise))
     share = plain[sure] / freq[sure]
     same = np.abs(share / float(f"{share[-1]:.3g}") - 1) <= 2 * noise[sure] / freq[sure]
@@ -176,7 +171,7 @@ def ramp_of(freq, noise):
     if share[-1] < 1.01 or not 0 < first < len(sure):
         return None
     factor, divided = float(f"{share[-1]:.3g}"), sure[first]
-    return words.RAMP.format(base[0], kept - 1, factor, divided)
+    return words.RAMP.format(base[1][0], kept - 1, factor, divided)
 
 
 def named(found, noise, given):
@@ -184,12 +179,11 @@ def named(found, noise, given):
     n, whose = len(found), given.words if given else ""
     begin = words.BEGIN.format(whose, words.numbers(given.values[:4])) if given else ""
     noise = noise + 2.0**-22 * np.abs(found)
-    if base := base_of(found, noise):
-        factor = "" if base[1] == 1 else words.TWICE if base[1] == 2 else words.DIVIDED.format(1 / base[1])
-        text = words.THETA.format(base[0]) + factor + words.WITHIN.format(noise.max())
-        yield Frequencies(text + begin, base[1] * powers(base[0], n))
-        for theta in round_bases(found, noise) if base[1] == 1 else ():
-            yield Frequencies(words.THETA.format(theta) + begin, powers(theta, n))
+    if base := bases_of(found, noise):
+        factor, thetas = base
+        how = "" if factor == 1 else words.TWICE if factor == 2 else words.DIVIDED.format(1 / factor)
+        for theta in thetas:
+            yield Frequencies(words.THETA.format(theta) + how + begin, factor * powers(theta, n))
     elif ramp := ramp_of(found, noise):
         yield Frequencies(ramp + begin, found)
     off = np.abs(found - given.values) > noise if given else np.zeros(n, bool)

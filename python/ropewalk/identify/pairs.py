@@ -2,14 +2,7 @@
 
 y of a pair (i, j) is r (x_i + i x_j), with one r for all heads of a token. A form says which elements are
 pairs, where outputs lie, and whether a norm comes before or after. It holds of a pair of a token if one r
-explains all heads within room(). With one or two heads any r would, so there r has the size of the
-others.
-
-room(): in eager code the table, each product and their sum are rounded, by half an ulp, at most u of its
-size. With P = |a c| + |b s| and Q = |b c| + |a s| the two elements are off by u (2 P + |y_i|) and
-u (2 Q + |y_j|). As P^2 + Q^2 <= 2 |z|^2, the pair is off by at most (2 sqrt(2) + 1) u |z|. In f32 the
-table is off by an ulp: (3 sqrt(2) + 1) u. A factor on the table is one more rounding; a norm has three
-roundings before it, and an epsilon of up to 1e-5.
+explains all heads within room(). With one or two heads any r would, so there r has the size of the others.
 """
 
 from dataclasses import dataclass, replace
@@ -23,6 +16,7 @@ UNIT = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 LEAST = {"f64": 0.0, "f32": 2.0**-140, "f16": 2.0**-23, "bf16": 2.0**-130}  # roundings of denormals
 FEW, MOST_ROWS = 48, 512  # tokens, and heads of them, from which a form is found
 MOST = 1024  # elements of a head
+MOST_FORMS = 20  # that are tried with a norm: five windows
 
 
 @dataclass
@@ -35,7 +29,6 @@ class Form:
     written: str = ""  # the pairing in whose order the outputs lie, if not that of the inputs
     norm: str = ""  # before, after, or either: it has no weights
     over: str = ""  # of what it is: head or window
-    like: str = ""  # the part that has told it
     weights: np.ndarray = None
 
     @property
@@ -63,12 +56,14 @@ class Part:
     def __post_init__(self):
         self.out = ~np.isfinite(self.x).all((2, 3)) | (self.x == 0).all((2, 3)) & (self.y == 0).all((2, 3))
         self.x, self.y = (np.where(self.out[:, :, None, None], 0.0, a) for a in (self.x, self.y))
+        self.offset = "k_offset" if self.name.startswith("k") else "q_offset"  # its name for a config
         self.given = self.x, self.y  # x and y change when a norm or an order is found
         squares = (self.x**2).mean(-1)
         self.epsilon = min(5e-6 / float(np.median(squares[squares > 0])), 1e-2) if squares.any() else 0.0
 
 
 def room(part, form=None):
+    """By how much a turn may be off: docs/identify.md derives it."""
     form = form or part.form
     table = 2 if part.dtype in ("bf16", "f16") else 3
     roundings = table * 2**0.5 + 1 + (abs(part.scale - 1) > 1e-3) + 3 * bool(form and form.norm)
@@ -109,31 +104,20 @@ def laid_out(array, name, layout, metadata):
     return array[None]
 
 
-def positions_of(dump, part):
-    """[axes, batch, tokens], with one axis where all are equal; None if none are given."""
+def planes_of(dump, part):
+    """(positions [axes, batch, tokens], with one axis where all are equal; whether 0, 1, 2, ... are taken for
+    want of some)."""
     batch, tokens = part.x.shape[:2]
-    given = dump.tensors.get("position_ids")
-    if given is None:
-        return None
+    given = np.asarray(dump.tensors.get("position_ids", np.arange(tokens)))
     _require(given.size and (given == np.floor(given)).all(), "position_ids are not all whole numbers")
-    given = np.asarray(given, "i8")
-    _require(given.ndim < 4, f"position_ids has the shape {given.shape}")
+    given, taken = given.astype("i8"), "position_ids" not in dump.tensors
     if given.ndim == 3:
         _require(given.shape[1:] == (batch, tokens), f"position_ids has the shape {given.shape}")
-        if (given != given[:1]).any():
-            _require(len(given) <= 4, f"position_ids has {len(given)} axes, not up to 4")
-            return given
-        given = given[0]
+        _require(len(given) <= 4, f"position_ids has {len(given)} axes, not up to 4")
+        return (given if (given != given[:1]).any() else given[:1]), taken
     _require(given.shape in ((tokens,), (batch, tokens), (1, tokens)),
              f"position_ids has the shape {given.shape}, not [tokens] or [batch, tokens]")
-    return np.broadcast_to(given, (1, batch, tokens))
-
-
-def planes_of(dump, part):
-    """(positions [axes, batch, tokens], whether 0, 1, 2, ... are taken for want of some)."""
-    planes = positions_of(dump, part)
-    taken = np.broadcast_to(np.arange(part.x.shape[1]), (1, *part.x.shape[:2]))
-    return (taken, True) if planes is None else (planes, False)
+    return np.broadcast_to(given, (1, batch, tokens)), taken
 
 
 def elements_of(pairing, pairs, at=0):
@@ -149,22 +133,13 @@ def order_of(written, n):
     return {"": np.arange(n), "half_split": halves, "interleaved": np.argsort(halves)}[written]
 
 
-def few_tokens(part):
-    """x and y [tokens, heads, head_dim] of few tokens that change."""
-    x, y = (a.reshape(-1, *a.shape[2:]) for a in part.given)
-    turns = np.flatnonzero(np.isfinite(y).all((1, 2)) & ((x != y).any((1, 2))))
-    few = min(max(MOST_ROWS // x.shape[1], 8), FEW, len(turns))
-    turns = turns[np.linspace(0, len(turns) - 1, few).astype(int)]
-    return x[turns], y[turns]
-
-
-def forms(part, model, told, likes):
+def forms(part, model, told):
     """What to try, the likeliest first. `told` [pairs]: those of the model that these tokens show to turn."""
     size, (x, y), windows, pairings = part.x.shape[-1], part.given, [], ["half_split", "interleaved"]
     moved = np.append(np.flatnonzero((x != y).any((0, 1, 2))), size - 1)
     first, end = int(moved[0]), int(moved[max(len(moved) - 2, 0)]) + 1
     if model:
-        at, n = model["k_offset" if part.name == "k" else "q_offset"], model["rotary_dim"]
+        at, n = model[part.offset], model["rotary_dim"]
         if model["pairing"] == "interleaved":
             pairings.reverse()
             if (np.flatnonzero(told) * 2 + at > end).any() and at <= first:
@@ -177,9 +152,6 @@ def forms(part, model, told, likes):
     for at, n in dict.fromkeys(w for w in windows if w[0] >= 0 and w[1] > 1 and w[1] % 2 == 0 and sum(w) <= size):
         for pairing, written in (*((p, "") for p in pairings), pairings, pairings[::-1]):
             yield Form(*elements_of(pairing, n // 2, at), pairing, written)
-    for like in likes:
-        if like.form.window[-1] < size:
-            yield replace(like.form, like=like.name)
 
 
 def undone(x, y, form):
@@ -241,11 +213,12 @@ def share_held(part, x, y, form):
     return float((good & tells).sum() / count) if count else float(good.all())
 
 
-def find_form(part, model=None, told=None, likes=()):
-    """Finds the simplest form that explains nearly as much as the best one."""
-    from .norms import with_norms
-
-    (x, y), tried = few_tokens(part), [(0.0, None)]
+def find_form(part, model=None, told=None):
+    """Finds the simplest form that explains nearly as much as the best one, by few tokens that change."""
+    (x, y), tried = (a.reshape(-1, *a.shape[2:]) for a in part.given), [(0.0, None)]
+    turns = np.flatnonzero(np.isfinite(y).all((1, 2)) & ((x != y).any((1, 2))))
+    few = min(max(MOST_ROWS // x.shape[1], 8), FEW, len(turns))
+    x, y = (a[turns[np.linspace(0, len(turns) - 1, few).astype(int)]] for a in (x, y))
 
     def attempt(form):
         held = share_held(part, x[::8], y[::8], form)
@@ -253,34 +226,44 @@ def find_form(part, model=None, told=None, likes=()):
         tried.append((held, form))
         return held > 0.995
 
-    plain = list(forms(part, model, told, likes)) if len(x) else []
+    plain = list(forms(part, model, told)) if len(x) else []
     if not any(map(attempt, plain)) and max(t[0] for t in tried) < 0.9 and plain and not part.other:
         any(map(attempt, with_norms(x, y, plain)))
-        if max(t[0] for t in tried) < 0.5 and (found := permuted(x, y)):
-            attempt(found)
     best = max(t[0] for t in tried)
     part.held, part.form = next(t for t in tried if t[0] >= best - 0.02) if best >= 0.5 else (best, None)
     if part.form:
         find_turns(part)
 
 
-def permuted(x, y):
-    """Partners of any order: of each element i the j for which the fits y_i = c x_i - s x_j over the heads of
-    each token explain most."""
-    moved = np.flatnonzero((x != y).any((0, 1)))
-    a, b = x[..., moved], y[..., moved]
-    gram, cross = np.swapaxes(a, 1, 2) @ a, np.swapaxes(b, 1, 2) @ a
-    own, mine = (np.diagonal(m, axis1=1, axis2=2)[:, :, None] for m in (gram, cross))
-    other = np.swapaxes(own, 1, 2)
+def with_norms(x, y, plain):
+    """The forms with a norm, the simplest first. Without weights, before and after are one; those of weights
+    need three heads."""
+    plain = [f for f in plain[:MOST_FORMS] if not f.written]
+    for norm in ("either", "before", "after")[: 3 if x.shape[1] > 2 else 1]:
+        for form in plain:
+            for over in ("head", "window")[: 1 + (len(form.window) < x.shape[-1])]:
+                made = replace(form, norm=norm, over=over)
+                made.weights = weights_of(x, y, made) if norm != "either" else None
+                yield made
+
+
+def weights_of(x, y, form):
+    """Of each element, by the fits y_i = a x_i + b x_j and y_j = c x_i + d x_j over the heads of each token.
+    Before: a, b, c, d = w_i cos, -w_j sin, w_i sin, w_j cos. After: w_i cos, -w_i sin, w_j sin, w_j cos.
+    The first of a pair is taken to be positive; fits.turns turns a pair around whose weight is not."""
+    x, fits = normed(x, form), []
+    one, two = x[..., form.i], x[..., form.j]
+    aa, bb, ab = ((s * t).sum(1) for s, t in ((one, one), (two, two), (one, two)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        explained = (mine**2 * other - 2 * mine * cross * gram + cross**2 * own) / (own * other - gram**2)
-    explained = np.nan_to_num(explained, posinf=0, neginf=0).sum(0)
-    np.fill_diagonal(explained, -np.inf)
-    partner, index = explained.argmax(1), np.arange(len(moved))
-    i = index[index < partner]
-    if x.shape[1] < 3 or not len(i) or (partner[partner] != index).any():
-        return None
-    return Form(moved[i], moved[partner[i]], "a permutation")
+        for v in (y[..., form.i], y[..., form.j]):
+            av, bv = (one * v).sum(1), (two * v).sum(1)
+            fits += [(bb * av - ab * bv) / (aa * bb - ab**2), (aa * bv - ab * av) / (aa * bb - ab**2)]
+        a, b, c, d = map(np.nan_to_num, fits)
+        sizes = (np.hypot(a, c), np.hypot(b, d)) if form.norm == "before" else (np.hypot(a, b), np.hypot(c, d))
+        out = np.nan_to_num(np.nanmedian(np.where(np.abs(x) > 1e-3, y / x, np.nan), (0, 1)))
+    out[form.i] = np.median(sizes[0], 0)
+    out[form.j] = np.copysign(np.median(sizes[1], 0), np.median(a * d - b * c, 0))
+    return out
 
 
 def find_turns(part):

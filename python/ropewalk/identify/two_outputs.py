@@ -6,16 +6,16 @@ import numpy as np
 
 from ..decorator import PAIRINGS
 from . import words
+from .fits import search
 from .frequencies import usual
 from .pairs import Part, elements_of, find_form
-from .search import search
 
 
 def explain_two(report, part, planes, freqs, model):
     """Takes the first engine to turn by the given frequencies, or by those of a usual base, in either pairing;
     undoes that, and says what then leads to the outputs of the second."""
     size = part.x.shape[3]
-    at = model["k_offset" if part.name.startswith("k") else "q_offset"] if model else 0
+    at = model[part.offset] if model else 0
     axes = model.get("axes") if model and len(planes) > 1 else None
     pairings = [model["pairing"]] if model else PAIRINGS
     for freq, pairing in itertools.product(freqs[:1] or usual(size // 2), pairings):
@@ -36,7 +36,7 @@ def explain_two(report, part, planes, freqs, model):
             continue
         written, back = words.WRITTEN.format(two.form.written), ", backwards"
         other = two.form.pairing + written * bool(two.form.written) + back * (account.sign < 0)
-        same = other == pairing and account.freq is freq and account.given
+        same = other == pairing and account.freq is freq and account.positions == words.AS_GIVEN
         report.say("turned", words.TWO.format(part.name, pairing, freq.words, part.other, other, account.freq.words,
                                               account.positions), same)
         return

@@ -14,10 +14,11 @@ TRUNCATE = "the config's with the other word for truncate"
 LONGEST = "the config's with max_position_embeddings for the original length"
 SHORT, LONG = "the short factors of the config", "the long factors of the config"
 TWICE, DIVIDED = ", each twice: it is turned twice", ", each divided by {:.4g}"
-WITHIN, BEGIN = ", each within {:.1e}", "; {} begin {}"
+BEGIN = "; {} begin {}"
 RAMP = "powers of theta {:.6g} up to pair {}; divided by {:g} from pair {} on, and by less between"
 PAIRS = "{}, but for pairs {}: {} in place of {}"
 NO_BASE = "of no single base: {}, ..."
+BLOCKS = " in {} blocks of {} pairs"
 BLIND = "; {} of {} pairs turn too little to tell"
 CANNOT_TELL = "these tokens cannot tell it from: {}"
 OR = "or, as these tokens tell no difference: {}"
@@ -35,7 +36,8 @@ AS_GIVEN, SHIFTED, MORE, LESS, ROUNDED_TO = "as given", "shifted by {:+d}", "{} 
 ONE_FOR_ALL, STEP = "{} for every token", "a step of {} from {}: {}, {}, {}, ..."
 CLAMPED, MODULO = "clamped at {}", "modulo {}"
 ROW_0, INDEX, FLAT = "those of batch row 0 for all", "the index of the token", "the number of the token in the batch"
-AXES_INDEX, EACH_AXIS, AXIS, ROW = "the index of the token for all axes", "each axis {}", "axis {} {}", "batch row {}: {}"
+NO_ORDER = "of no simple order"
+EACH_AXIS, AXIS, ROW = "each axis {}", "axis {} {}", "batch row {}: {}"
 UP_TO, FROM, BUT_FOR = "{} up to token {}; {}", "{} from token {}", "{}, but for {}"
 OTHERS = "{}, ... in place of {}, ..."
 OFF = "{}, but for {} of {} tokens; first batch row {}, token {} (position {}): {}"
@@ -53,20 +55,12 @@ def listed(values):
     return ", ".join(map(str, values))
 
 
-def blind(count, n):
-    return BLIND.format(count, n) if count else ""
-
-
-def blocks(count, n):
-    return f" in {count} blocks of {n // count} pairs" if count > 1 else ""
-
-
 def account(other, account):
     """In what another account differs."""
     return ", ".join(filter(None, (
         other.freq.words, "backwards" * (other.sign != account.sign),
         f"positions {other.positions}" * (other.positions != account.positions),
-        "" if np.array_equal(other.axes, account.axes) else f"axes {turned_by(other.axes, account.axes)}")))
+        "" if np.array_equal(other.axes, account.axes) else f"axes {sections(other.axes)}")))
 
 
 def elements(window):
@@ -92,15 +86,9 @@ def axes(of_pair):
 
 
 def sections(of_pair):
-    """As axes(), and "sections" where each axis has its own run."""
+    """As axes(), with "sections" where each axis has its own run."""
     text, runs = axes(of_pair), [a for a, _ in itertools.groupby(of_pair)]
-    return f"sections {text}" if text and len(runs) == len(set(runs)) > 1 else text
-
-
-def turned_by(of_pair, wanted):
-    k = int(np.argmax(of_pair != wanted))
-    count = f"{int((of_pair != wanted).sum())} of {len(wanted)} pairs by another; first pair {k} by {of_pair[k]}"
-    return sections(of_pair) or count
+    return f"sections {text}" if text and len(runs) == len(set(runs)) > 1 else text or NO_ORDER
 
 
 def offset(count, shifted):

@@ -91,7 +91,7 @@ LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "r
          "max_position_embeddings": 4096}
 YARN = {**LLAMA, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}}
 expect(True, "inv_freq   the config's", lines({"x": x, "y": y}, LLAMA))
-expect(False, "scale      1, where the model has 1.13863", lines({"x": x, "y": y}, YARN))
+expect(False, "scale      1, where the model has 1.139", lines({"x": x, "y": y}, YARN))
 wide = draw.standard_normal((2, T, H, 128)).astype("f4").astype("f8")
 turned = wide.copy()
 turned[..., 64:] = turn(wide[..., 64:], at[..., None] * PLAIN)
@@ -122,19 +122,14 @@ z = np.concatenate((wide[..., :64] * c - wide[..., 64:] * s, wide[..., 64:] * c 
 expect(True, "theta 500000 up to pair 28; divided by 8 from pair 35 on",
        lines({"x": wide, "y": z.astype("f4").astype("f8")}))
 
-# A norm before it, with weights of either sign; a permutation of pairs, scaled.
+# A norm before it, with weights of either sign.
 x = draw.standard_normal((2, T, H, D)).astype("f4").astype("f8")
 weights = draw.uniform(0.1, 2, D) * np.where(np.arange(D) % 7 == 3, -1, 1)
 expect(True, "positions  as given", lines({"x": x, "y": turn(
     x / np.sqrt((x**2).mean(-1, keepdims=True)) * weights, at[..., None] * PLAIN)}))
-order = draw.permutation(D)
-shuffled = np.empty_like(x)
-shuffled[..., order] = x
-y, z = turn(x, at[..., None] * PLAIN), np.empty_like(x)
-z[..., order] = (1.5 * y).astype("f4")
-expect(True, "a permutation", lines({"x": shuffled, "y": z}))
 
 # Shapes, padding, types.
+y = turn(x, at[..., None] * PLAIN)
 flat = x[0].reshape(1, T, H, D)
 expect(True, "layout     sbhd", lines({"x": x.swapaxes(0, 1), "y": y.swapaxes(0, 1)}, None, {}))
 padded, out = x.copy(), y.copy()
