@@ -23,17 +23,18 @@ std::string angle_text(double angle) {
   return turns > 1 ? fmt::format("{:.4g} turns", turns) : fmt::format("{:.3g} rad", angle);
 }
 
-// Half a unit of the last digit: 0.00005 for "1.0000", 0.000005 for "7.4989e-01". Negative for
-// "3.", whose zeros NumPy leaves out. With an exponent, only 0 itself is printed as 0.
+// Half a unit of the last digit: 0.00005 for "1.0000", 0.000005 for "7.4989e-01". Whole numbers are
+// exact: "0." and "3." are printed of 0 and 3, and with an exponent only 0 itself is printed as 0.
 double half_digit(std::string_view number, double value) {
   const std::size_t e = std::min(number.find_first_of("eE"), number.size());
   const std::size_t point = number.substr(0, e).find('.');
   const auto decimals = point == number.npos ? 0 : static_cast<int>(e - point - 1);
   int power = 0;
-  if (e == number.size()) return decimals == 0 ? -1 : 0.5 * std::pow(10.0, -decimals);
-  std::from_chars(number.data() + e + (number[e + 1] == '+' ? 2 : 1), number.data() + number.size(),
-                  power);
-  return value == 0 ? 0 : 0.5 * std::pow(10.0, power - decimals);
+  if (e < number.size())
+    std::from_chars(number.data() + e + (number[e + 1] == '+' ? 2 : 1),
+                    number.data() + number.size(), power);
+  const bool exact = e < number.size() ? value == 0 : decimals == 0;
+  return exact ? 0 : 0.5 * std::pow(10.0, power - decimals);
 }
 
 // Monotone. A frequency is computed in f32, whose rounding f32_rounding() allows for.
@@ -94,8 +95,7 @@ std::optional<std::vector<double>> values_for(const FrequencyRule& rule,
 
 /// The frequencies of a model with an error in a parameter of its rule, of which rule_fault()
 /// refuses some, or over the width of its heads.
-std::vector<std::pair<std::string, std::vector<double>>> with_other_parameters(
-    const harness::Case& model) {
+std::vector<std::pair<std::string, std::vector<double>>> with_errors(const harness::Case& model) {
   const FrequencyRule& rule = *find_frequency_rule(model.scaling);
   std::vector<std::pair<std::string, std::vector<double>>> out;
   std::vector<double> values = model.scaling_values;
@@ -104,28 +104,24 @@ std::vector<std::pair<std::string, std::vector<double>>> with_other_parameters(
     out.emplace_back("this model with " + what, rule.inv_freq(in));
     std::ranges::copy(model.scaling_values, values.begin());
   };
-  if (!model.tensors.empty() && model.tensors[0].head_dim > model.rotary_dim) {
-    out.emplace_back("this model over the width of its heads",
-                     inverse_frequencies(model.rope_theta, model.tensors[0].head_dim));
-    out.back().second.resize(static_cast<std::size_t>(model.rotary_dim / 2));
-  }
   const auto at = [&](std::string_view key) -> double& {
     return values[static_cast<std::size_t>(in.list(key).data() - values.data())];
   };
   for (const RuleParameter& each : rule.parameters) {
     double& value = at(each.key);
-    if (!each.at_most.empty()) {
-      std::swap(value, at(each.at_most));
-      add(fmt::format("{} and {} exchanged", each.key, each.at_most));
-    }
-    if (each.key == "context" && model.scaling == "longrope") {
-      value = 1, add("its short factors");
-      value = 0x1p31, add("its long factors");
-    }
+    if (!each.at_most.empty()) std::swap(value, at(each.at_most)), add("its ramp turned around");
+    if (each.key == "context" && model.scaling == "longrope")
+      value = value > in.number("original_positions") ? 1 : 0x1p31,
+      add("its other list of factors");
     if (each.key == "truncate") value = value == 0, add("the other word for truncate");
     if (each.key.ends_with("factor") && !each.list && value > 1 && value != std::floor(value))
       value = std::floor(value), add(fmt::format("{} cut to {}", each.key, value));
   }
+  const std::int64_t size = model.tensors.empty() ? 0 : model.tensors[0].head_dim;
+  if (size <= model.rotary_dim) return out;
+  out.emplace_back("this model over the width of its heads",
+                   inverse_frequencies(model.rope_theta, size));
+  out.back().second.resize(static_cast<std::size_t>(model.rotary_dim / 2));
   return out;
 }
 
@@ -183,7 +179,6 @@ PrintedFrequencies parse_frequencies(std::string_view text, const std::string& f
   constexpr std::string_view between = " \t\r\n,[]()";
   const bool rounds = text.find("tensor(") != text.npos || text.find("array(") != text.npos;
   PrintedFrequencies out;
-  double finest = 1;  // of the numbers that show digits; without any, all are whole and exact
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(between), text.size()));
     if (text.empty()) break;
@@ -197,10 +192,7 @@ PrintedFrequencies parse_frequencies(std::string_view text, const std::string& f
     if (!number) throw BadFile(fmt::format("{}: '{}' is not a number", file, shown(word, 40)));
     out.values.push_back(value);
     out.half_digits.push_back(rounds ? half_digit(word, value) : 0);
-    if (out.half_digits.back() > 0) finest = std::min(finest, out.half_digits.back());
   }
-  for (double& each : out.half_digits)
-    if (each < 0) each = finest < 1 ? finest : 0;
   return out;
 }
 
@@ -208,29 +200,26 @@ std::string account_of(const PrintedFrequencies& numbers, const harness::Case& m
   constexpr std::array types = {Dtype::f32, Dtype::bf16, Dtype::f16};
   if (std::ranges::all_of(numbers.values, [](double x) { return std::abs(x) < 1e-30; }))
     return "these are zero, or below 1e-30: nothing turns";
-  if (!std::ranges::all_of(numbers.values, [](double x) { return std::isfinite(x); })) return "";
   const std::string without = model.scaling == "none" ? "" : " without the rule " + model.scaling;
   std::string out;
-  const auto are = [&](const std::string& what, std::span<const double> exact,
-                       std::span<const double> allowed, Dtype type) {
-    if (out.empty() && explains(exact, allowed, type, numbers))
+  const auto consider = [&](const std::string& what, const harness::Case& other, Dtype type,
+                            std::vector<double> exact = {}) {
+    const FrequencyRule& rule = *find_frequency_rule(other.scaling);
+    if (exact.empty() &&
+        !rule_fault(rule, other.rope_theta, other.rotary_dim, other.scaling_values))
+      exact = harness::frequencies_of(other);
+    if (out.empty() && !exact.empty() && explains(exact, f32_rounding(other), type, numbers))
       out = fmt::format("these are the frequencies of {}, {} {}{}", what,
                         type == Dtype::f32 ? "within the rounding of" : "rounded to",
                         data_type(type).word,
                         numbers.half_digits.front() > 0 ? ", as far as they were printed" : "");
-  };
-  const auto consider = [&](const std::string& what, const harness::Case& other, Dtype type) {
-    if (!rule_fault(*find_frequency_rule(other.scaling), other.rope_theta, other.rotary_dim,
-                    other.scaling_values))
-      are(what, harness::frequencies_of(other), f32_rounding(other), type);
   };
   for (const Dtype type : types) consider("this model", model, type);
   for (const Dtype type : types) {
     harness::Case other = model;
     other.scaling = "none", other.scaling_values.clear();
     consider("this model" + without, other, type);
-    for (const auto& [what, changed] : with_other_parameters(model))
-      are(what, changed, f32_rounding(model), type);
+    for (const auto& [what, changed] : with_errors(model)) consider(what, model, type, changed);
     for (const double base : bases_of(numbers, type)) {
       other.rope_theta = base;
       consider(fmt::format("theta {}{}", base, without), other, type);

@@ -47,9 +47,8 @@ PrintedFrequencies parse_frequencies(std::string_view text, const std::string& f
 
 /// What numbers [rotary_dim / 2] are that differ from a model's own frequencies: "these are the
 /// frequencies of theta 10000, within the rounding of f32". Empty unless all of them fit, as
-/// precisely as each is given. Tried are the model's own, rounded to bf16 or f16, and then those
-/// without its rule, of the head's width, with parameters exchanged, cut or of the other length, of
-/// another base, and of another rule of which the model has the parameters. Zeros are named as such.
+/// precisely as each is given. Tried are zeros, the model's own, rounded to bf16 or f16, and those
+/// with an error in its rule, of another base or width, and of another rule with its parameters.
 std::string account_of(const PrintedFrequencies& numbers, const harness::Case& model);
 
 }  // namespace ropewalk::bench

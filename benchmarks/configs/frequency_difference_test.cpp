@@ -75,8 +75,8 @@ TEST(FrequencyDifference, ATensorIsPrintedRounded) {
   const auto of = [](const char* text) { return parse_frequencies(text, "FILE").half_digits; };
   EXPECT_EQ(of("[0.75, 7.5e-1]"), (std::vector<double>{0, 0}));
   const auto printed = of("tensor([7.4989e-01, 0.0100, 3., 12, 1.5e+02])");
-  const double wanted[] = {5e-6, 5e-5, 5e-6, 5e-6, 5};
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(printed[i] / wanted[i], 1, 1e-12) << i;
+  const double wanted[] = {5e-6, 5e-5, 0, 0, 5};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(printed[i], wanted[i], 1e-12 * wanted[i]) << i;
 }
 
 TEST(FrequencyDifference, ZerosAreExactWhereTheyMustBe) {
@@ -84,7 +84,6 @@ TEST(FrequencyDifference, ZerosAreExactWhereTheyMustBe) {
   EXPECT_EQ(of("tensor([0., 0., 1.])"), (std::vector<double>{0, 0, 0}));
   EXPECT_EQ(of("tensor([0.0000e+00, 0.0000e+00])"), (std::vector<double>{0, 0}));
   EXPECT_EQ(of("tensor([0.0000, 1.0000])"), (std::vector<double>{5e-5, 5e-5}));
-  EXPECT_EQ(of("array([1.  , 0.25])"), (std::vector<double>{5e-3, 5e-3}));
 }
 
 harness::Case model_of(double theta, const std::string& scaling, std::vector<double> values) {
@@ -136,9 +135,7 @@ TEST(FrequencyDifference, AnAccountFitsEveryPair) {
   for (double& each : exchanged.values)
     if (8192 * each / (2 * std::numbers::pi) <= 1) each /= 8;
   EXPECT_EQ(account_of(exchanged, llama3),
-            "these are the frequencies of this model with low_freq_factor and high_freq_factor "
-            "exchanged" +
-                within);
+            "these are the frequencies of this model with its ramp turned around" + within);
   for (const double small : {0.0, 4.2e-38})
     EXPECT_EQ(account_of({std::vector<double>(32, small), std::vector<double>(32, 0)}, plain),
               "these are zero, or below 1e-30: nothing turns");

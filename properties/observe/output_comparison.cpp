@@ -82,8 +82,7 @@ Apart OutputComparison::apart(const OutputSide& a, const OutputSide& b, const He
   return out;
 }
 
-// Keeps the first and the largest difference. Returns the distance of a pair, or of an element that
-// is copied or only normalized, in units of the larger of the two.
+// Keeps the first and the largest difference. Returns the distance of a pair, or of an element.
 double OutputComparison::note(const OutputSide& a, const OutputSide& b, const Place& place) {
   const HeadPlace& at = place.row;
   const Format& format = data_type(place.dtype).format;

@@ -68,6 +68,10 @@ def in_layout(dump, layout, config):
             report.say(part.name, "is zero or not finite: nothing can be determined from it", False)
             continue
         explain(report, dump, part, model, config)
+    orders = [p.form.written for p in parts if p.form]
+    if both := len(orders) == 2 and orders[0] == orders[1] != "":
+        report.say("", words.BOTH_WRITTEN)
+    report.explained = report.explained and (both or not any(orders))
     return report
 
 
@@ -84,8 +88,7 @@ def explain(report, dump, part, model, config):
     if model:
         wanted = model[part.offset] + np.arange(model["rotary_dim"])
         if wanted[-1] >= part.x.shape[3]:
-            raise KernelError(f"{part.name} has heads of {part.x.shape[3]}, and the config turns "
-                              f"{len(wanted)} from {wanted[0]}")
+            raise KernelError(words.TOO_NARROW.format(part.name, part.x.shape[3], len(wanted), wanted[0]))
         angles = planes[0, ..., None] * np.array(model["inv_freq"])
         told = (np.abs(np.exp(1j * angles) - 1) > 2 * room(part)).any((0, 1))
     if (part.x == part.y).all():
@@ -122,7 +125,7 @@ def say_form(report, dump, part, model, window):
     wanted = model["pairing"] if model else dump.metadata.get("pairing", form.pairing)
     written = words.WRITTEN.format(form.written) if form.written else ""
     wrong = words.MODEL_HAS.format(wanted) if wanted != form.pairing else ""
-    report.say("pairing", form.pairing + written + wrong, not wrong and not written)
+    report.say("pairing", form.pairing + written + wrong, not wrong)
     if wrong and not written and model and "weights" not in dump.metadata:
         report.say("", words.PERMUTED)
 
@@ -212,9 +215,9 @@ def say_misfits(report, part, account):
     elements = np.concatenate((part.form.i, np.setdiff1d(np.arange(part.x.shape[-1]), part.form.window)))
     b, t, h, e = np.argwhere(bad)[0]
     heads = np.flatnonzero(bad.any((0, 1, 3)))
-    few = f"every head but {words.listed(heads)}"
-    text = few if len(heads) <= bad.shape[2] // 2 else f"all but {100 * bad.mean():.3g} % of the elements"
-    report.say("fit", f"{text}; first batch row {b}, token {t}, head {h}, element {elements[e]}", False)
+    few = f"every head but {words.listed(heads)}" if len(heads) <= bad.shape[2] // 2 else (
+        f"all but {100 * bad.mean():.3g} % of the elements")
+    report.say("fit", f"{few}; first batch row {b}, token {t}, head {h}, element {elements[e]}", False)
 
 
 def main(file, config="", form=""):

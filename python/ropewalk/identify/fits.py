@@ -105,7 +105,6 @@ def position_words(p, found, sure, alone):
     yield words.ROW_0, np.broadcast_to(p[:1], p.shape)
     where = words.jumps(index - p[0]) if len(p) == 1 and alone else None
     yield words.INDEX + (f": {where}" if where else ""), np.broadcast_to(index, p.shape)
-    yield words.FLAT, np.arange(p.size).reshape(p.shape)
     at = np.flatnonzero(sure.all(0)) if alone else ()
     if len(at) > 2 and (found[0, at[-1]] - found[0, at[0]]) % (at[-1] - at[0]) == 0:
         step = int(found[0, at[-1]] - found[0, at[0]]) // int(at[-1] - at[0])
@@ -252,10 +251,11 @@ def search(part, planes, freqs, model):
     if not whole:
         return max(plain + more, key=lambda a: round(fit_share(part, a), 1)), []  # the first of those alike
     whole = [a for a in whole if a.freq.named] or whole[:1]
-    pick, others = whole[0], [a for a in whole[1:] if differs(a, whole[0])][:24]
+    pick = whole[0]
+    others = [a for a in whole[1:] if differs(a, pick) or a.positions != pick.positions][:24]
     for other in others:
         pick = other if beats(part, other, pick) else pick
-    return pick, [a for a in (whole[0], *others) if differs(a, pick) and not beats(part, pick, a)]
+    return pick, [a for a in (whole[0], *others) if a is not pick and not beats(part, pick, a)]
 
 
 def differs(one, other):
