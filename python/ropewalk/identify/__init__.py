@@ -138,8 +138,7 @@ def say_scale(report, part, model):
     if not scale:
         report.say("scale", "0: nothing of the window is left", False)
         return False
-    # With the weights of a norm, a factor is one.
-    if part.form.weights is None and max(abs(scale - 1), abs(wanted - 1)) > most:
+    if part.form.weights is None and max(abs(scale - 1), abs(wanted - 1)) > most:  # else it is one with them
         right = abs(scale / wanted - 1) <= most
         report.say("scale", f"{scale:.4g}" + ("" if right else words.MODEL_HAS.format(f"{wanted:.4g}")), right)
     part.r, part.scale = part.r / scale, scale

@@ -87,8 +87,7 @@ def far_shift(r, freq, most, start):
 
 
 def position_words(p, found, sure, alone):
-    """(words, positions) [batch, tokens] of what may have been taken in place of p, the simplest first.
-    `alone`: there is one axis."""
+    """(words, positions) of what may have been taken in place of p, the simplest first. `alone`: on one axis."""
     yield words.AS_GIVEN, p
     for dtype in ("bf16", "f16"):
         yield words.ROUNDED_TO.format(dtype), rounded(p.astype("f8"), dtype)
@@ -125,8 +124,7 @@ def position_words(p, found, sure, alone):
 
 
 def of_positions(part, account, far):
-    """The account with the same frequencies and axes that predicts all, with positions that the turns tell; or
-    None. `far`: any shift."""
+    """The account with the same frequencies and axes, and positions that the turns tell; or None. `far`: any shift."""
     most, alone, held = room(part), len(account.planes) == 1, []
     r = np.conj(part.r) if account.sign < 0 else part.r
     few = np.unique(np.linspace(0, r.shape[1] - 1, 12).astype(int))

@@ -104,9 +104,8 @@ def usual(n, blocks=1):
 
 
 def estimate(r, positions, room, slack):
-    """(inv_freq of each pair, the longest step that it rests on), by medians over tokens that are a step
-    apart; ever longer steps refine it while they agree. None: no two tokens are near each other. `slack`: of
-    an angle, by its frequency."""
+    """(inv_freq of each pair, the longest step that it rests on), by medians over tokens a step apart; ever longer
+    steps refine it while they agree. None: no two tokens are near. `slack`: of an angle, by its frequency."""
     good = np.flatnonzero(np.isfinite(r).all(-1) & (np.abs(r) > 0).all(-1))
     unique, first = np.unique(positions[good], return_index=True)
     z = r[good][first] / np.abs(r[good][first])

@@ -1,8 +1,7 @@
 """A catalogue of dumps, by code that shares nothing with identify. What is right is never refused; each line of a
-report is read, and what it says is held to how the dump was made. `all`: 1,000 dumps; else a few of each kind."""
+report is read, and what it says is held to how the dump was made. `all`: 2,800 dumps; else a few of each kind."""
 import collections
 import math
-import os
 import re
 import sys
 
@@ -10,9 +9,6 @@ import numpy as np
 from ropewalk import dump, identify
 
 U = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
-BASIS = {"hidden_size": 4096, "max_position_embeddings": 131072}
-LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-          "original_max_position_embeddings": 8192}
 
 
 def narrow(x, dtype):
@@ -29,9 +25,9 @@ def powers(theta, n, of=None):
     return theta ** (-np.arange(n, dtype="f8") / (of or n))
 
 
-def llama3(theta, n, low=1.0, high=4.0):
+def llama3(theta, n):
     plain = powers(theta, n)
-    keep = np.clip((8192 * plain / (2 * math.pi) - low) / (high - low), 0, 1)
+    keep = np.clip((8192 * plain / (2 * math.pi) - 1) / 3, 0, 1)
     return plain * keep + plain / 8 * (1 - keep)
 
 
@@ -44,50 +40,52 @@ def yarn(theta, n, fast=32, slow=1):
 
 class Model:
     """A config, and what it comes to: the test's own formulas, by the words that identify has for them."""
-
-    def __init__(self, name, theta=1e6, head=128, n=64, at=0, pairing="half_split", scale=1.0, axes=None):
-        self.name, self.head, self.n, self.at, self.pairing, self.scale = name, head, n, at, pairing, scale
-        self.axes = np.zeros(n, int) if axes is None else axes
-        plain, half = powers(theta, n), {"rope_theta": theta, "num_attention_heads": 32, "num_key_value_heads": 8}
-        self.freqs, self.config = {"the config's": plain}, {**BASIS, **half, "model_type": "qwen3", "head_dim": head}
-        if name == "llama3":
-            self.config.update(model_type="llama", rope_scaling=LLAMA3)
-            self.freqs = {"the config's": llama3(theta, n), f"powers of theta {theta:.6g}, without the rule llama3": plain,
-                          "the config's with low_freq_factor and high_freq_factor exchanged": np.where(plain < 2 * math.pi / 2048, plain / 8, plain),
-                          "powers of theta 10000, with the rule llama3": llama3(1e4, n),
-                          "powers of theta 10000, without the rule llama3": powers(1e4, n)}
+    def __init__(self, name, theta=1e6, head=128, n=64, at=0, pairing="half_split", axes=None):
+        self.name, self.head, self.n, self.at, self.pairing = name, head, n, at, pairing
+        self.axes, self.scale, plain = np.zeros(n, int) if axes is None else axes, 1.0, powers(theta, n)
+        self.config = {"hidden_size": 4096, "max_position_embeddings": 131072, "rope_theta": theta, "head_dim": head,
+                       "num_attention_heads": 32, "num_key_value_heads": 8, "model_type": "qwen3"}
+        self.freqs, rule = {"the config's": plain, "powers of theta 10000": powers(1e4, n)}, RULES.get(name)
+        if rule:
+            word, of, ends, turned = rule
+            self.config.update(rope_scaling=dict(zip(("rope_type", "factor", "original_max_position_embeddings"), ends[0])) | ends[1])
+            self.freqs |= {"the config's": of(theta, n), f"powers of theta {theta:.6g}, without the rule {word}": plain,
+                           f"powers of theta 10000, with the rule {word}": of(1e4, n),
+                           f"powers of theta 10000, without the rule {word}": powers(1e4, n),
+                           "the config's with {} and {} exchanged".format(*turned[0]): turned[1](theta, n)}
         if name == "yarn":
             self.scale = 0.1 * math.log(40) + 1
-            self.config.update(rope_scaling={"rope_type": "yarn", "factor": 40.0, "original_max_position_embeddings": 4096})
-            self.freqs = {"the config's": yarn(theta, n), f"powers of theta {theta:.6g}, without the rule yarn": plain,
-                          "powers of theta 10000, with the rule yarn": yarn(1e4, n), "powers of theta 10000, without the rule yarn": powers(1e4, n),
-                          "the config's with beta_fast and beta_slow exchanged": yarn(theta, n, 1, 32)}
         if name == "part":
-            self.config = {**BASIS, **half, "model_type": "gpt_neox", "hidden_size": 32 * head, "rotary_pct": 0.25,
+            self.config = {**self.config, "model_type": "gpt_neox", "hidden_size": 32 * head, "rotary_pct": 0.25,
                            "rotary_emb_base": theta}
             self.freqs[f"powers of theta {theta:.6g} over a width of {head}"] = powers(theta, n, head // 2)
         if name == "axes":
-            self.config = {"model_type": "qwen3_vl", "architectures": ["Qwen3VLForConditionalGeneration"], "text_config": {
-                **BASIS, **half, "model_type": "qwen3_vl_text", "head_dim": head,
-                "rope_scaling": {"mrope_interleaved": True, "mrope_section": [24, 20, 20], "rope_type": "default"}}}
+            scaling = {"mrope_interleaved": True, "mrope_section": [24, 20, 20], "rope_type": "default"}
+            inner = {**self.config, "model_type": "qwen3_vl_text", "rope_scaling": scaling}
+            self.config = {"model_type": "qwen3_vl", "architectures": ["Qwen3VLForConditionalGeneration"], "text_config": inner}
         if name == "mla":  # Q of DeepSeek-V3: a factor of 1 by mscale
-            self.scale, parts = 1.0, {"qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128}
-            self.config = {**BASIS, **half, **parts, "model_type": "deepseek_v3", "kv_lora_rank": 512, "q_lora_rank": 1536, "rope_scaling":
-                           {"rope_type": "yarn", "factor": 40.0, "original_max_position_embeddings": 4096, "mscale": 1.0, "mscale_all_dim": 1.0}}
-            self.freqs = {"the config's": yarn(theta, n), f"powers of theta {theta:.6g}, without the rule yarn": plain}
-        self.freqs.setdefault("powers of theta 10000", powers(1e4, n))
+            self.config.update(model_type="deepseek_v3", qk_nope_head_dim=128, qk_rope_head_dim=64, v_head_dim=128,
+                               kv_lora_rank=512, q_lora_rank=1536)
+            del self.config["head_dim"]
         own = self.freqs["the config's"]
         self.freqs |= {f"the config's, rounded to {t}": narrow(own, t) for t in ("bf16", "f16")}
 
 
-MIXED = np.array([0, 1, 2] * 20 + [0] * 4)
+def switched(theta, n):
+    """What transformers makes of llama3 whose ends are exchanged."""
+    return np.where(powers(theta, n) < 2 * math.pi / 2048, powers(theta, n) / 8, powers(theta, n))
+
+
+YARN = ("yarn", yarn, (("yarn", 40.0, 4096), {}), (("beta_fast", "beta_slow"), lambda theta, n: yarn(theta, n, 1, 32)))
+RULES = {"llama3": ("llama3", llama3, (("llama3", 8.0, 8192), {"low_freq_factor": 1.0, "high_freq_factor": 4.0}),
+                    (("low_freq_factor", "high_freq_factor"), switched)),
+         "yarn": YARN, "mla": (*YARN[:2], (YARN[2][0], {"mscale": 1.0, "mscale_all_dim": 1.0}), YARN[3])}
 MODELS = [Model("plain"), Model("plain", 1e4, 64, 32), Model("llama3", 5e5), Model("yarn", 1e6),
-          Model("part", 1e4, 128, 16), Model("axes", 5e6, axes=MIXED), Model("mla", 1e4, 192, 32, 128, "interleaved")]
+          Model("part", 1e4, 128, 16), Model("axes", 5e6, axes=np.array([0, 1, 2] * 20 + [0] * 4)), Model("mla", 1e4, 192, 32, 128, "interleaved")]
 
 
 class Made:
     """How a dump is made: a right one until a fault changes it."""
-
     def __init__(self, model, dtype, heads, planes, draw, config):
         self.model, self.dtype, self.heads, self.planes, self.draw, self.config = model, dtype, heads, planes, draw, config
         self.n, self.at, self.pairing, self.scale, self.sign = model.n, model.at, model.pairing, model.scale, 1
@@ -95,9 +93,9 @@ class Made:
         self.written, self.norm, self.eager, self.still = "", "", bool(draw.integers(2)), None
 
     def angles(self, freq=None, planes=None, axes=None, sign=None):
-        freq, planes = self.freq if freq is None else freq, self.taken if planes is None else planes
-        axes = self.axes if axes is None else axes
-        return (self.sign if sign is None else sign) * np.moveaxis(np.asarray(planes, "f8")[axes], 0, -1) * freq
+        given = (self.freq, self.taken, self.axes, self.sign)
+        freq, planes, axes, sign = (own if new is None else new for new, own in zip((freq, planes, axes, sign), given))
+        return sign * np.moveaxis(np.asarray(planes, "f8")[axes], 0, -1) * freq
 
     def write(self):
         b, t = self.planes.shape[1:]
@@ -151,98 +149,79 @@ def positions(draw, tokens, kind):
     return (start + run)[None, None]
 
 
-def shifted(by):
-    def change(m):
-        m.taken = m.planes + by
-    return change
-
-
-def set_to(**words):
+def made(**words):
     return lambda m: m.__dict__.update(words)
 
 
 def take(change):
-    def do(m):
-        m.taken = np.array(change(m.planes), "f8")
-    return do
+    return lambda m: m.__dict__.update(taken=np.array(change(m.planes), "f8"))
 
 
-def from_token(share, by, count=None):
-    def change(p):
-        p, at = p.copy(), int(p.shape[2] * share)
-        p[:, :, at : None if count is None else at + count] += by
-        return p
-    return take(change)
-
-
-def frequencies(pick):
+def freq(pick):
     return lambda m: m.__dict__.update(freq=pick(m.model))
 
 
-def axes_to(axes):
-    return lambda m: m.__dict__.update(axes=axes)
+def like(word):
+    return freq(lambda m: next(v for k, v in m.freqs.items() if word in k))
 
 
 def index(p):
     return np.broadcast_to(np.arange(p.shape[2]), p.shape)
 
 
-# name -> (what must stand in the report, how the dump is made, of which models and positions)
+def run_at(p, share, by, count=10000):
+    at = int(p.shape[2] * share)
+    return p + by * ((index(p) >= at) & (index(p) < at + count))
+
+
+# name -> (what must stand in the report, how the dump is made, of which models, of which positions)
 OTHER = {"half_split": "interleaved", "interleaved": "half_split"}
-RUNS, PLAIN = ("run", "packed", "padded", "picture"), lambda m: m.name != "axes"
-FAULTS = {
-    "one more": (r"shifted by \+1", shifted(1), None, None),
-    "a chunk late": (r"shifted by \+48", shifted(48), None, None),
-    "far": (r"shifted by \+300000", shifted(300000), lambda m: m.n == 64 and PLAIN(m), ("run",)),
-    "one for all": (r"4321 for every token", take(lambda p: np.full_like(p, 4321)), PLAIN, ("run",)),
-    "steps": (r"a step of 2|twice", take(lambda p: 100 + p.flat[0] + 2 * index(p)), PLAIN, ("run",)),
-    "goes on": (r"the index of the token|batch row 0", take(index), None, ("packed", "padded", "picture")),
-    "clamped": (r"clamped at|for every token", take(lambda p: np.minimum(p, p.flat[0] + 20)), PLAIN, ("run",)),
-    "bf16 positions": (r"rounded to bf16", take(lambda p: narrow(p + 0.0, "bf16")), PLAIN, ("far",)),
-    "f16 positions": (r"rounded to f16", take(lambda p: narrow(p + 0.0, "f16")), PLAIN, ("far",)),
-    "one token": (r"but for 1 more at token|token index|index of", from_token(0.5, 1, 1), PLAIN, ("run",)),
-    "later tokens": (r"as given up to token \d+; 3 more from token", from_token(0.6, 3), PLAIN, ("run",)),
-    "row 0": (r"batch row 0 for all|the index of the token", take(lambda p: np.broadcast_to(p[:, :1], p.shape)), PLAIN, ("padded",)),
-    "backwards": (r"backwards", set_to(sign=-1), None, None),
-    "bf16 inv_freq": (r"inv_freq +the config's, rounded to bf16", frequencies(lambda m: m.freqs["the config's, rounded to bf16"]), None, None),
-    "f16 inv_freq": (r"inv_freq +the config's, rounded to f16", frequencies(lambda m: m.freqs["the config's, rounded to f16"]), None, None),
-    "base 10000": (r"powers of theta 10000", frequencies(lambda m: powers(1e4, m.n)), lambda m: m.name in ("llama3", "axes"), None),
-    "another base": (r"powers of theta 123000", frequencies(lambda m: powers(123000.0, m.n)), PLAIN, ("run",)),
-    "no rule": (r"without the rule", frequencies(lambda m: [v for k, v in m.freqs.items() if "without" in k][0]),
-                lambda m: m.name in ("llama3", "yarn", "mla"), None),
-    "exchanged": (r"exchanged", frequencies(lambda m: [v for k, v in m.freqs.items() if "exchanged" in k][0]), lambda m: m.name in ("llama3", "yarn"), None),
-    "width": (r"over a width of", frequencies(lambda m: powers(1e4, m.n, 64)), lambda m: m.name == "part", None),
-    "other pairing": (r"pairing +\w+, where", lambda m: m.__dict__.update(pairing=OTHER[m.pairing]), None, None),
-    "written": (r"written as half_split", set_to(pairing="interleaved", written="half_split"), None, None),
-    "scaled": (r"scale +1\.25", set_to(scale=1.25), None, None),
-    "no factor": (r"scale +1, where the model has 1\.3[67]", set_to(scale=1.0), lambda m: m.name == "yarn", None),
-    "half of it": (r"where the model has", lambda m: m.__dict__.update(n=m.n // 2, freq=powers(1e4, m.n // 2), axes=m.axes[: m.n // 2] * 0),
-                   lambda m: m.name == "plain", ("run",)),
-    "norm after": (r"after the rotation", set_to(norm="after, weights"), PLAIN, ("run",)),
-    "a head is not turned": (r"every head but 2", set_to(still=2), None, ("run", "picture")),
-    "one axis": (r"0\*64|index of the token", axes_to(np.zeros(64, int)), lambda m: m.name == "axes", ("picture",)),
-    "sections": (r"sections 0\*24,1\*20,2\*20", axes_to(np.repeat([0, 1, 2], [24, 20, 20])), lambda m: m.name == "axes", ("picture",)),
-    "axes exchanged": (r"\(0,2,1\)\*20", axes_to(np.array([0, 2, 1] * 20 + [0] * 4)), lambda m: m.name == "axes", ("picture",)),
+RUNS, ANY, RUN, RAMPS = "run packed padded picture", "plain llama3 yarn part mla", "run", "llama3 yarn"
+POSITIONS = {
+    "one more": (r"shifted by \+1", take(lambda p: p + 1)),
+    "a chunk late": (r"shifted by \+48", take(lambda p: p + 48)),
+    "far": (r"shifted by \+300000", take(lambda p: p + 300000), "llama3 yarn", RUN),
+    "one for all": (r"4321 for every token", take(lambda p: np.full_like(p, 4321)), ANY, RUN),
+    "steps": (r"a step of 2|twice", take(lambda p: 100 + p.flat[0] + 2 * index(p)), ANY, RUN),
+    "goes on": (r"the index of the token|batch row 0", take(index), None, "packed padded picture"),
+    "clamped": (r"clamped at|for every token", take(lambda p: np.minimum(p, p.flat[0] + 20)), ANY, RUN),
+    "bf16 positions": (r"rounded to bf16", take(lambda p: narrow(p + 0.0, "bf16")), ANY, "far"),
+    "f16 positions": (r"rounded to f16", take(lambda p: narrow(p + 0.0, "f16")), ANY, "far"),
+    "one token": (r"but for 1 more at token|index of", take(lambda p: run_at(p, 0.5, 1, 1)), ANY, RUN),
+    "later tokens": (r"as given up to token \d+; 3 more from token", take(lambda p: run_at(p, 0.6, 3)), ANY, RUN),
+    "row 0": (r"batch row 0 for all|the index of", take(lambda p: np.broadcast_to(p[:, :1], p.shape)), ANY, "padded"),
+    "backwards": (r"backwards", made(sign=-1)),
 }
-RIGHT = {"right": lambda m: None, "one head": lambda m: None, "norm before": set_to(norm="before"), "weights before": set_to(norm="before, weights")}
-POSITIONS = {"one more", "a chunk late", "far", "one for all", "steps", "goes on", "clamped", "bf16 positions", "f16 positions",
-             "one token", "later tokens", "row 0", "backwards"}
+FAULTS = POSITIONS | {
+    "bf16 inv_freq": (r"inv_freq +the config's, rounded to bf16", like("to bf16")),
+    "f16 inv_freq": (r"inv_freq +the config's, rounded to f16", like("to f16")),
+    "base 10000": (r"powers of theta 10000", freq(lambda m: powers(1e4, m.n)), "llama3 axes"),
+    "another base": (r"powers of theta 123000", freq(lambda m: powers(123000.0, m.n)), ANY, RUN),
+    "no rule": (r"without the rule", like("without"), "llama3 yarn mla"),
+    "exchanged": (r"exchanged", like("exchanged"), RAMPS),
+    "width": (r"over a width of", freq(lambda m: powers(1e4, m.n, 64)), "part"),
+    "other pairing": (r"pairing +\w+, where", lambda m: m.__dict__.update(pairing=OTHER[m.pairing])),
+    "written": (r"written as half_split", made(pairing="interleaved", written="half_split")),
+    "scaled": (r"scale +1\.25", made(scale=1.25)),
+    "no factor": (r"scale +1, where the model has 1\.3[67]", made(scale=1.0), "yarn"),
+    "half of it": (r"where the model has", lambda m: m.__dict__.update(
+        n=m.n // 2, freq=powers(1e4, m.n // 2), axes=m.axes[: m.n // 2]), "plain", RUN),
+    "norm after": (r"after the rotation", made(norm="after, weights"), ANY, RUN),
+    "a head is not turned": (r"every head but 2", made(still=2), None, "run picture"),
+    "one axis": (r"0\*64|index of the token", made(axes=np.zeros(64, int)), "axes"),
+    "sections": (r"sections 0\*24,1\*20,2\*20", made(axes=np.repeat([0, 1, 2], [24, 20, 20])), "axes"),
+    "axes exchanged": (r"\(0,2,1\)\*20", made(axes=np.array([0, 2, 1] * 20 + [0] * 4)), "axes"),
+}
+RIGHT = {"right": made(), "one head": made(), "norm before": made(norm="before"), "weights before": made(norm="before, weights")}
 
 
-def line_of(text, what):
-    found = re.search(rf"^{what} +(.*)$", text, re.M)
-    return found[1] if found else None
-
-
-def freq_said(made, words):
+def freq_said(m, words):
     """The frequencies that words name, by the test's own formulas."""
-    known = {**made.model.freqs, "the file's": made.freq}
-    words = re.sub(r"; \d+ of \d+ pairs turn too little.*|; the config's begin.*|, each within [^;,]*", "", words)
-    if words in known and len(known[words]) == made.n:
-        return known[words]
-    if found := re.fullmatch(r"powers of theta ([\d.e+]+)(?:, each divided by ([\d.]+)|(, each twice: it is turned twice))?", words):
-        return powers(float(found[1]), made.n) / float(found[2] or 1) * (2 if found[3] else 1)
-    return None
+    words = re.sub(r"; \d+ of \d+ pairs turn too little.*|; the config's begin.*", "", words)
+    if words in m.model.freqs and len(m.model.freqs[words]) == m.n:
+        return m.model.freqs[words]
+    found = re.fullmatch(r"powers of theta ([\d.e+]+)(?:, each divided by ([\d.]+)|(, each twice: it is turned twice))?", words)
+    return powers(float(found[1]), m.n) / float(found[2] or 1) * (2 if found[3] else 1) if found else None
 
 
 def axes_said(text):
@@ -252,167 +231,129 @@ def axes_said(text):
     return np.array(out)
 
 
-def planes_said(made, words):
-    """The positions that words name."""
-    words, p = words.removeprefix("each axis "), np.array(made.planes, "f8")
-    run = np.broadcast_to(np.arange(p.shape[2]), p.shape)
-    rules = (("as given$", lambda f: p), (r"shifted by ([+-]\d+)$", lambda f: p + int(f[1])), (r"(-?\d+) for every", lambda f: 0 * p + int(f[1])),
-             (r"a step of (-?\d+) from (-?\d+):", lambda f: int(f[2]) + int(f[1]) * run), (r"clamped at (-?\d+)$", lambda f: np.minimum(p, int(f[1]))),
-             (r"modulo (\d+)$", lambda f: p % int(f[1])), ("those of batch row 0", lambda f: np.broadcast_to(p[:, :1], p.shape)),
-             ("the index of the token", lambda f: run), (r"rounded to (\w+)", lambda f: narrow(p, f[1])),
-             ("the number of the token", lambda f: np.arange(p[0].size).reshape(p.shape)))
-    for rule, what in rules:
+def planes_said(m, words):
+    """The positions that words name; None: they cannot be read."""
+    words, p = words.removeprefix("each axis "), np.array(m.planes, "f8")
+    run, off, read = index(p), np.zeros(p.shape), False
+    rules = {"as given$": lambda f: p, r"shifted by ([+-]\d+)$": lambda f: p + int(f[1]), "the index of the token": lambda f: run,
+             r"(-?\d+) for every": lambda f: 0 * p + int(f[1]), r"modulo (\d+)$": lambda f: p % int(f[1]),
+             r"a step of (-?\d+) from (-?\d+):": lambda f: int(f[2]) + int(f[1]) * run,
+             r"clamped at (-?\d+)$": lambda f: np.minimum(p, int(f[1])), r"rounded to (\w+)": lambda f: narrow(p, f[1]),
+             "those of batch row 0": lambda f: np.broadcast_to(p[:, :1], p.shape)}
+    for rule, what in rules.items():
         if found := re.match(rule, words):
             return what(found)
-    made_of, off = [], np.zeros(p.shape)
+    one = r"(as given|shifted by [+-]\d+|\d+ more|\d+ less)"
+    by = lambda text: 0 if "as" in text else int(re.search(r"-?\d+", text)[0]) * (-1 if "less" in text else 1)
     for row, part in re.findall(r"batch row (\d+): (.*?)(?=; batch row|$)", words) or [(None, words)]:
         rows = slice(None) if row is None else slice(int(row), int(row) + 1)
-        whole = re.match(r"(as given|shifted by ([+-]\d+)|(\d+) (more|less))", part)
-        if whole:
-            off[:, rows] = int(whole[2] or 0) if not whole[3] else int(whole[3]) * (1 if whole[4] == "more" else -1)
-        for given, count, sign, at, a, b in re.findall(r"(?:(as given)|(\d+) (more|less)) (from token|at token|at tokens) (\d+)(?: to (\d+))?", part):
-            by = 0 if given else int(count) * (1 if sign == "more" else -1)
-            off[:, rows, int(a) : None if at == "from token" else int(b or a) + 1] = by
-            made_of.append(part)
-    return p + off if made_of or whole else None
+        if found := re.match(one, part):
+            off[:, rows], read = by(found[1]), True
+        for text, place, a, b in re.findall(one + r" (from|at) tokens? (\d+)(?: to (\d+))?", part):
+            off[:, rows, int(a) : None if place == "from" else int(b or a) + 1] = by(text)
+    return p + off if read else None
 
 
-def untrue(made, report):
+def untrue(m, report):
     """What a report says that is not so."""
     text, said = "\n".join(report.lines), []
-    lines = {w: line_of(text, w) for w in ("rotated", "pairing", "scale", "direction", "inv_freq", "positions", "axes", "norm", "fit")}
-    window = f"{2 * made.n} elements from {made.at}"
-    if lines["rotated"] and "nothing" not in lines["rotated"] and not lines["rotated"].startswith(window):
-        said.append("rotated " + lines["rotated"])
-    own = made.pairing + (f", written as {made.written}" if made.written else "")
-    if lines["pairing"] and not re.match(rf"{own}(, where.*)?$", lines["pairing"]) and "unknown" not in lines["pairing"]:
-        said.append("pairing " + lines["pairing"])
-    if lines["scale"] and not made.norm and abs(float(lines["scale"].split(",")[0]) / made.scale - 1) > 2.0**-7:
+    lines = dict(re.findall(r"^(\w+) +(.*)$", text, re.M))
+    written = f", written as {m.written}" if m.written else ""
+    norm = {"": "no", "before": "over each head, without", "before, weights": "before the", "after, weights": "after the"}[m.norm]
+    for what, wanted in (("rotated", f"nothing|{2 * m.n} elements from {m.at};"), ("pairing", rf"unknown|{m.pairing}{written}(, where.*)?$"),
+                         ("norm", norm), ("fit", "no" if m.still is None else "every head but")):
+        if what in lines and not re.match(wanted, lines[what]):
+            said.append(f"{what} {lines[what]}")
+    if "scale" in lines and abs(float(lines["scale"].split(",")[0]) / m.scale - 1) > 2.0**-7:
         said.append("scale " + lines["scale"])
-    if lines["norm"] and ((lines["norm"][:5] not in (made.norm[:5], "over ")) or not made.norm):
-        said.append("norm " + lines["norm"])
-    if lines["fit"] and made.still is None:
-        said.append("fit " + lines["fit"])
-    if not lines["inv_freq"] or not lines["positions"]:
-        return said
-    freq, sign = freq_said(made, lines["inv_freq"]), -1 if lines["direction"] else 1
-    axes = axes_said(lines["axes"]) if lines["axes"] else None
-    if lines["axes"] and len(axes) != made.n:
+    sign, where, truth = -1 if "direction" in lines else 1, lines.get("positions", "unknown"), m.angles()
+    axes = axes_said(lines["axes"]) if "axes" in lines else m.axes
+    if len(axes) != m.n:
         return said + ["axes " + lines["axes"]]
-    if found := re.match(r"(.*), but for (\d+) of \d+ tokens; first batch row (\d+), token (\d+) .*turned as position (-?\d+)", lines["positions"]):
-        if made.taken[0, int(found[3]), int(found[4])] != int(found[5]) * made.sign * sign:
-            said.append("positions " + lines["positions"])
+    if found := re.search(r"first batch row (\d+), token (\d+) .*turned as position (-?\d+)", where):
+        same = m.taken[0, int(found[1]), int(found[2])] == int(found[3]) * m.sign * sign
+        return said + [where] * (not same)
+    if re.search(r"unknown|\d+ tokens; first|in place of", where):
         return said
-    if re.search(r"unknown|\d+ tokens; first|in place of", lines["positions"]):
-        return said
-    planes = planes_said(made, lines["positions"])
-    if planes is None or (freq is None and "no single base" not in lines["inv_freq"]):
-        return said + [f"cannot be read: {lines['inv_freq']} | {lines['positions']}"]
-    truth = made.angles()
-    for words in [lines["inv_freq"]] + re.findall(r"(?:tell it from: |no difference: )(.*)", text):
-        for each in words.split("; ") if words != lines["inv_freq"] else [words]:
-            freq = freq_said(made, each)
-            if freq is None:
-                continue
-            angle = made.angles(freq, planes, axes, sign)
-            off = np.abs(np.exp(1j * angle) - np.exp(1j * truth))
-            if (off > 2 * made.bound(np.maximum(np.abs(angle), np.abs(truth)))).any():
-                said.append(f"{each} at positions {lines['positions']}: off by {off.max():.3g}")
+    ties = "; ".join(re.findall(r"(?:tell it from: |no difference: )(.*)", text))
+    for each in [lines["inv_freq"], *filter(None, ties.split("; "))]:
+        words, _, others = each.partition(", positions ")
+        freq, planes = freq_said(m, words), planes_said(m, others or where)
+        if planes is None or freq is None:
+            said += [f"cannot be read: {each} | {where}"] * ("no single" not in each and each is lines["inv_freq"])
+            continue
+        angle = m.angles(freq, planes, axes, sign)
+        off = np.abs(np.exp(1j * angle) - np.exp(1j * truth))
+        if (off > 2 * m.bound(np.maximum(np.abs(angle), np.abs(truth)))).any():
+            said.append(f"{each} at positions {where}: off by {off.max():.3g}")
     return said
 
 
 def cases(count, which, most):
     """`count` dumps, as yet right, that these faults can be planted in."""
-    for k in range(count):
+    rules = [(*FAULTS[n], None, None)[2:4] for n in which if n in FAULTS]
+    models = [m for m in MODELS if all(m.name in (names or m.name).split() for names, _ in rules)]
+    kinds = {"run", "packed", "padded", "picture", "decode", "far"}.intersection(*(
+        (places or RUNS + " decode").split() for _, places in rules or [(None, None)]))
+    for k in range(count if models else 0):
         draw = np.random.default_rng([k, *"+".join(which).encode()])
-        rules = [FAULTS[n][2:] for n in which if n in FAULTS]
-        models = [m for m in MODELS if all(allowed is None or allowed(m) for allowed, _ in rules)]
-        model = models[int(draw.integers(len(models)))] if models else None
-        kinds = set.intersection({*RUNS, "decode", "far"}, *(set(kinds) for _, kinds in rules if kinds))
-        kinds = sorted(c for c in kinds if model and (c == "picture") == (model.name == "axes") and (c != "far" or rules))
-        if not kinds:
+        model = models[int(draw.integers(len(models)))]
+        own = sorted(c for c in kinds if (c == "picture") == (model.name == "axes"))
+        if not own:
             continue
-        kind, dtype, of_heads = str(draw.choice(kinds)), ("f32", "bf16", "f16")[k % 3], re.search("head|norm|weights", str(which))
-        tokens, heads = min(int(draw.choice([24, 64, 128])), 4 * most), int(draw.choice([3, 4, 8, 64] if of_heads else [1, 2, 3, 8, 64]))
-        heads = 1 if "one head" in which else heads
-        planes = positions(draw, 88 if kind == "picture" else tokens, kind)
-        yield Made(model, dtype, min(heads, most // 2), planes, draw, len(which) > 1 or model.name not in ("plain", "part") or
-                   bool(draw.integers(3)) or not {*which} & POSITIONS)
+        kind, tokens = str(draw.choice(own)), int(draw.choice([24, 64, 128] if most < 128 else [16, 24, 64, 128]))
+        heads = int(draw.choice([3, 4, 8, 64] if re.search("head|norm|weights", str(which)) else [1, 2, 3, 8, 64]))
+        planes = positions(draw, 88 if kind == "picture" else min(tokens, 4 * most), kind)
+        config = len(which) > 1 or model.name not in ("plain", "part") or draw.integers(3) or which[0] not in POSITIONS
+        yield Made(model, ("f32", "bf16", "f16")[k % 3], 1 if "one head" in which else min(heads, most // 2), planes, draw, config)
+
+
+def other_than_turns(m):
+    """Whether a dump is wrong in more than its turns."""
+    same = m.n == m.model.n and m.pairing == m.model.pairing and m.scale == m.model.scale
+    return not same or m.written or m.norm or m.still is not None
+
+
+def distance(m):
+    """By how much the turns differ from those of a right dump, in units of the bound."""
+    right = m.angles(m.model.freqs["the config's"], m.planes, m.model.axes, 1)
+    off = np.abs(np.exp(1j * right) - np.exp(1j * m.angles()))
+    return float((off / m.bound(np.abs(right))).max())
 
 
 def main(whole):
-    table, bad = collections.defaultdict(list), []
-    twos = [(a, b) for a in sorted(POSITIONS) for b in ("bf16 inv_freq", "no rule", "other pairing", "scaled", "written")]
+    table, bad, most = collections.defaultdict(list), [], 128 if whole else 16
+    twos = [(a, b) for a in POSITIONS for b in ("bf16 inv_freq", "no rule", "other pairing", "scaled", "written")]
     work = [((n,), 400 if whole else 40) for n in RIGHT] + [((n,), 30 if whole else 3) for n in FAULTS]
-    work += [(two, 4 if whole else 1) for two in (twos if whole else twos[::9])]
-    count = 0
-    for which, number in work:
-        title = " + ".join(which)
-        for made in cases(number, which, 128 if whole else 16):
-            for name in which:
-                (RIGHT[name] if name in RIGHT else FAULTS[name][1])(made)
-            if not planned(made, which):
-                continue
-            count += 1
-            report = identify.identify(made.write(), made.model.config if made.config else None)
-            text = "\n".join(report.lines)
-            place = f"{title}: {made.model.name} {made.dtype} {made.heads} heads, {made.planes.shape}, from {made.planes.flat[0]}"
-            place += ", config" if made.config else ""
-            lies = untrue(made, report)
-            bad += [f"untrue of {place}: {lie}" for lie in lies]
-            table["untrue"].append(bool(lies))
-            if which[0] in RIGHT:
-                table["right, refused"].append(not report.explained)
-                bad += [] if report.explained else [f"refused {place}\n{text}"]
-                continue
-            named = [bool(re.search(FAULTS[n][0], text)) for n in which]
-            key = f"{'one error' if len(which) == 1 else 'two errors'} {made.dtype}"
-            table[f"{key}, named wholly"].append(all(named))
-            if not all(named) and os.environ.get("SHOW"):
-                bad.append(f"not named {place}\n{text}")
-            if report.explained:
-                table["wrong, accepted"].append(not excused(made, text))
-                table["wrong, these tokens cannot tell"].append(excused(made, text))
-                bad += [] if excused(made, text) else [f"accepted {place}\n{text}"]
-            else:
-                table["wrong, accepted"].append(False)
-                table["wrong, these tokens cannot tell"].append(False)
+    work += [(two, 4 if whole else 1) for two in twos[:: 1 if whole else 9]]
+    for which, m in ((which, m) for which, count in work for m in cases(count, which, most)):
+        right, wrong = which[0] in RIGHT, ()
+        for name in which:
+            (RIGHT | {n: f[1] for n, f in FAULTS.items()})[name](m)
+        if not right and not (other_than_turns(m) or distance(m) > 0):
+            continue
+        report = identify.identify(m.write(), m.model.config if m.config else None)
+        text = "\n".join(report.lines)
+        lies = untrue(m, report)
+        told = not right and report.explained and not other_than_turns(m) and distance(m) <= 1 and (
+            "cannot tell" in text or "too little" in text)
+        wrong = {"untrue": lies, "right, refused": right and not report.explained,
+                 "wrong, accepted": not right and report.explained and not told}
+        for what, is_so in wrong.items():
+            if what == "untrue" or what.startswith("right") == right:
+                table[what].append(bool(is_so))
+            bad += [f"{what}: {which} {m.model.name} {m.dtype} {m.heads} heads {m.planes.shape} {m.config}: {lies}\n{text}"] * bool(is_so)
+        if not right:
+            named = all(re.search(FAULTS[n][0], text) for n in which)
+            table[f"{len(which)} errors, {m.dtype}, named wholly"].append(named)
+            table["wrong, these tokens cannot tell"].append(told)
     for name, hits in sorted(table.items()):
         print(f"| {name} | {sum(hits)} of {len(hits)} |")
-    print(f"{count} dumps")
-    print("\n".join(bad[:40]))
-    share = lambda name: np.mean(table[name] or [1])
-    held = not bad and share("wrong, these tokens cannot tell") <= 0.05
-    for dtype, least in (("f32", 0.9), ("bf16", 0.8), ("f16", 0.8)):
-        held = held and share(f"one error {dtype}, named wholly") >= least
-    sys.exit(0 if held else 1)
-
-
-def planned(made, which):
-    """Whether the dump differs from a right one at all, as it should."""
-    if which[0] in RIGHT:
-        return True
-    own, same = made.model, made.model.n == made.n
-    if not made.config and not set(which) & POSITIONS:
-        return False
-    if not same or made.pairing != own.pairing or made.written or made.norm or made.still is not None:
-        return True
-    return made.scale != own.scale or distance(made) > 0
-
-
-def distance(made):
-    """By how much the turns differ from those of a right dump, in units of the bound."""
-    right = made.angles(made.model.freqs["the config's"], made.planes, made.model.axes, 1)
-    off = np.abs(np.exp(1j * right) - np.exp(1j * made.angles()))
-    return float((off / made.bound(np.abs(right))).max())
-
-
-def excused(made, text):
-    """A wrong dump that a right one is equal to within the bound, of which the report says so."""
-    if made.n != made.model.n or made.pairing != made.model.pairing or made.written or made.norm or made.still is not None:
-        return False
-    return made.scale == made.model.scale and distance(made) <= 1 and ("cannot tell" in text or "too little" in text)
+    print("\n".join(bad[:20]))
+    least = {"1 errors, f32, named wholly": 0.9, "1 errors, bf16, named wholly": 0.8, "1 errors, f16, named wholly": 0.8}
+    held = all(np.mean(table[name]) >= share for name, share in least.items())
+    sys.exit(int(bool(bad) or not held or np.mean(table["wrong, these tokens cannot tell"]) > 0.05))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] == ["all"])
+    main("all" in sys.argv)

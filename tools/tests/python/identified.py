@@ -56,8 +56,6 @@ axis = np.array([0] * 8 + [1] * 12 + [2] * 12)
 mixed = np.moveaxis(planes[axis], 0, -1)
 y = turn(x, mixed * PLAIN)
 expect(True, "axes       sections 0*8,1*12,2*12", lines({"x": x, "y": y, "position_ids": planes}))
-text_alone = turn(x, planes[0][..., None] * PLAIN)
-expect(True, "0*32", lines({"x": x, "y": text_alone, "position_ids": planes}))
 late = np.where(np.arange(D // 2) < 16, mixed, mixed + 1)
 expect(False, "turned by 0.01 rad times 1 in pair 16, should be 0", lines({"x": x, "y": turn(x, late * PLAIN), "position_ids": planes}))
 
@@ -89,9 +87,7 @@ expect(False, "every pair but 5; first batch row 0, token 0 (position 0): turned
 # A model's scale and window.
 LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "rope_theta": 10000.0,
          "max_position_embeddings": 4096}
-YARN = {**LLAMA, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}}
 expect(True, "inv_freq   the config's", lines({"x": x, "y": y}, LLAMA))
-expect(False, "scale      1, where the model has 1.139", lines({"x": x, "y": y}, YARN))
 wide = draw.standard_normal((2, T, H, 128)).astype("f4").astype("f8")
 turned = wide.copy()
 turned[..., 64:] = turn(wide[..., 64:], at[..., None] * PLAIN)
@@ -112,16 +108,6 @@ k_out[..., 8:72] = turn(k[..., 8:72], at[..., None] * PLAIN)
 expect(True, "64 elements from 8", lines({"q": x, "q_out": y, "k": k, "k_out": k_out}))
 expect(False, "nothing: y is x", lines({"q": x, "q_out": y, "k": k, "k_out": k}))
 
-# Real frequencies of Llama 3.1, in few tokens.
-real = np.array([500000.0 ** (-k / 64) for k in range(64)])
-wave = 2 * np.pi / real
-smooth = np.clip((8192 / wave - 1) / 3, 0, 1)
-angle = at[..., None] * (real * smooth + real / 8 * (1 - smooth))
-c, s = np.cos(angle)[:, :, None], np.sin(angle)[:, :, None]
-z = np.concatenate((wide[..., :64] * c - wide[..., 64:] * s, wide[..., 64:] * c + wide[..., :64] * s), -1)
-expect(True, "theta 500000 up to pair 28; divided by 8 from pair 35 on",
-       lines({"x": wide, "y": z.astype("f4").astype("f8")}))
-
 # A norm before it, with weights of either sign.
 x = draw.standard_normal((2, T, H, D)).astype("f4").astype("f8")
 weights = draw.uniform(0.1, 2, D) * np.where(np.arange(D) % 7 == 3, -1, 1)
@@ -135,30 +121,29 @@ expect(True, "layout     sbhd", lines({"x": x.swapaxes(0, 1), "y": y.swapaxes(0,
 padded, out = x.copy(), y.copy()
 padded[0], out[0] = 0, 0
 expect(True, "theta 10000", lines({"x": padded, "y": out}))
-packed = np.tile(np.arange(8), T // 8)[None]
-expect(True, "as given", lines({"x": x[:1], "y": turn(x[:1], packed[..., None] * PLAIN), "position_ids": packed}))
-decode = np.arange(T)[:, None]
-batch = x[0][:, None]
-expect(True, "as given", lines({"x": batch, "y": turn(batch, decode[..., None] * PLAIN), "position_ids": decode}))
 expect(True, "as given", lines({"x": x, "y": turn(x, (at - 300)[..., None] * PLAIN), "position_ids": at - 300}))
-double = dump.Dump({"x": x, "y": np.concatenate((  # f64
-    x[..., :32] * np.cos(at[..., None] * PLAIN)[:, :, None] - x[..., 32:] * np.sin(at[..., None] * PLAIN)[:, :, None],
-    x[..., 32:] * np.cos(at[..., None] * PLAIN)[:, :, None] + x[..., :32] * np.sin(at[..., None] * PLAIN)[:, :, None]),
-    -1)}, {"x": "f64", "y": "f64"}, {})
-found = identify.identify(double)
+c, s = np.cos(at[..., None] * PLAIN)[:, :, None], np.sin(at[..., None] * PLAIN)[:, :, None]
+y = np.concatenate((x[..., :32] * c - x[..., 32:] * s, x[..., 32:] * c + x[..., :32] * s), -1)
+found = identify.identify(dump.Dump({"x": x, "y": y}, {"x": "f64", "y": "f64"}, {}))
 expect(True, "theta 10000", (found.explained, "\n".join(found.lines)))
+one = {"x": x[:1, :1], "y": turn(x[:1, 5:6], at[:1, 5:6, None] * PLAIN), "position_ids": at[:1, 5:6]}
+expect(True, "positions  as given", lines({**one, "x": x[:1, 5:6]}, LLAMA))
+expect(False, "pairing    unknown", lines({**one, "x": x[:1, 5:6][:, :, ::-1]}, LLAMA))
 
+# Weights that a converter permuted; Q and K that are both written in the other order.
+y, words = turn(x, at[..., None] * PLAIN, True), {"layout": "bshd", "weights": "permuted"}
+expect(False, "if these weights were permuted for GGUF, this is right", lines({"x": x, "y": y}, LLAMA))
+expect(True, "pairing    interleaved", lines({"x": x, "y": y}, LLAMA, words))
+expect(False, "where the model has interleaved", lines({"x": x, "y": turn(x, at[..., None] * PLAIN)}, LLAMA, words))
+order = np.concatenate((y[..., ::2], y[..., 1::2]), -1)
+expect(True, "q.k is that of the model", lines({"q": x, "q_out": order, "k": x[:, :, :2], "k_out": order[:, :, :2]}))
 
-def bf16(v):
-    bits = v.astype("f4").view("u4").astype("u8")
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype("u4").view("f4").astype("f8")
-
-
-# In bf16 the slow pairs of few tokens do not change.
-for theta, heads, tokens in ((5e5, 3, 64), (1e6, 4, 128)):
-    x = bf16(draw.standard_normal((1, tokens, heads, 128)))
-    angle = np.arange(tokens)[None, :, None, None] * theta ** (-np.arange(64) / 64)
-    y = np.concatenate((x[..., :64] * np.cos(angle) - x[..., 64:] * np.sin(angle),
-                        x[..., 64:] * np.cos(angle) + x[..., :64] * np.sin(angle)), -1)
-    made = identify.identify(dump.Dump({"x": x, "y": bf16(y)}, {"x": "bf16", "y": "bf16"}, {}))
-    expect(True, f"powers of theta {theta:g};", (made.explained, "\n".join(made.lines)))
+# Rows and columns of a picture, counted from 1; a norm over the half of a head that is turned.
+planes = np.stack([p + np.zeros((1, 8, 32), int) for p in (np.arange(8)[:, None], np.arange(32))]).reshape(2, 1, T)
+half, at2 = 10000.0 ** (-np.arange(16) / 16), np.repeat(planes + 1, 16, 0).transpose(1, 2, 0)
+found = lines({"x": x[:1], "y": turn(x[:1], at2 * np.tile(half, 2)), "position_ids": planes})
+expect(False, "powers of theta 10000 in 2 blocks of 16 pairs", found)
+expect(False, "positions  each axis shifted by +1", found)
+y = wide.copy()
+y[..., :64] = turn(wide[..., :64] / np.sqrt((wide[..., :64] ** 2).mean(-1, keepdims=True)), at[..., None] * PLAIN)
+expect(True, "over the turned window of each head, without weights", lines({"x": wide, "y": y}, NEOX))
