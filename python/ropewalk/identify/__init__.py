@@ -120,8 +120,10 @@ def say_form(report, dump, part, model, window):
     if form.norm:
         report.say("norm", words.NORM[form.norm].format(words.OVER[form.over]), form.norm != "after")
     right = window is None or np.array_equal(form.window, window)
-    report.say("rotated", f"{words.elements(form.window)}; the others are copied" + (
-        "" if right else words.MODEL_HAS.format(words.elements(window))), right)
+    off = not_copied(part, *pairs_of(part.x, part.y, form)[2:], form) & ~part.out[:, :, None, None]
+    others = words.CHANGED.format(100 * off.mean()) if off.any() else words.OTHERS_ARE[form.over] if off.size else ""
+    wrong = "" if right else words.MODEL_HAS.format(words.elements(window))
+    report.say("rotated", f"{words.elements(form.window)}{others}{wrong}", right and not off.any())
     wanted = model["pairing"] if model else dump.metadata.get("pairing", form.pairing)
     written = words.WRITTEN.format(form.written) if form.written else ""
     wrong = words.MODEL_HAS.format(wanted) if wanted != form.pairing else ""
@@ -200,23 +202,20 @@ def first_of(part, account):
 
 
 def say_misfits(report, part, account):
-    """Every element, of every head, against the account; and those that should be copied."""
-    z, v, *beside = pairs_of(part.x, part.y, part.form)
-    angles = account.angles()
+    """Every pair of every head against the account."""
+    (z, v, *_), angles = pairs_of(part.x, part.y, part.form), account.angles()
     row = part.scale * np.exp(1j * angles)
     row = np.where(turns(part, angles) == part.r, row, -row)
     with np.errstate(invalid="ignore"):
         bad = np.abs(v - row[:, :, None] * z) > (
             1.2 * part.scale * account.room(part, angles)[:, :, None] * np.abs(z) + 4 * LEAST[part.dtype])
-    bad = np.concatenate((bad, not_copied(part, *beside, part.form)), -1) & ~part.out[:, :, None, None]
+    bad &= ~part.out[:, :, None, None]
     if not bad.any():
         return
-    elements = np.concatenate((part.form.i, np.setdiff1d(np.arange(part.x.shape[-1]), part.form.window)))
-    b, t, h, e = np.argwhere(bad)[0]
-    heads = np.flatnonzero(bad.any((0, 1, 3)))
+    (b, t, h, e), heads = np.argwhere(bad)[0], np.flatnonzero(bad.any((0, 1, 3)))
     few = f"every head but {words.listed(heads)}" if len(heads) <= bad.shape[2] // 2 else (
         f"all but {100 * bad.mean():.3g} % of the elements")
-    report.say("fit", f"{few}; first batch row {b}, token {t}, head {h}, element {elements[e]}", False)
+    report.say("fit", f"{few}; first batch row {b}, token {t}, head {h}, element {part.form.i[e]}", False)
 
 
 def main(file, config="", form=""):

@@ -201,36 +201,35 @@ def turns_of(z, v, most):
 
 
 def share_held(part, x, y, form):
-    """Of what a rotation changes, the share that the form explains."""
+    """(the share that the form explains of what changes, of the pairs that turn)."""
     z, v, *beside = pairs_of(*undone(x, y, form), form)
     most = room(part, form)
     r = turns_of(z, v, most)
     if z.shape[-2] < 3 and np.isfinite(r).any():
         r = r / np.maximum(np.abs(r), 1e-300) * np.nanmedian(np.abs(r))
     bound = 2 * most * np.abs(z) * np.abs(r)[..., None, :] + LEAST[part.dtype]
-    tells, good = np.abs(v - z) > bound, np.abs(v - r[..., None, :] * z) <= bound
-    count = tells.sum() + not_copied(part, *beside, form).sum()
-    return float((good & tells).sum() / count) if count else float(good.all())
+    tells, good = np.abs((v * z.conj()).imag) > bound * np.abs(z), np.abs(v - r[..., None, :] * z) <= bound
+    held, count, off = float((good & tells).sum()), int(tells.sum()), int(not_copied(part, *beside, form).sum())
+    return held / (count + off) if count + off else float(good.all()), held / count if count else float(good.all())
 
 
 def find_form(part, model=None, told=None):
     """Finds the simplest form that explains nearly as much as the best one, by few tokens that change."""
-    (x, y), tried = (a.reshape(-1, *a.shape[2:]) for a in part.given), [(0.0, None)]
+    (x, y), tried = (a.reshape(-1, *a.shape[2:]) for a in part.given), [(0.0, 0.0, None)]
     turns = np.flatnonzero(np.isfinite(y).all((1, 2)) & ((x != y).any((1, 2))))
     few = min(max(MOST_ROWS // x.shape[1], 8), FEW, len(turns))
     x, y = (a[turns[np.linspace(0, len(turns) - 1, few).astype(int)]] for a in (x, y))
 
     def attempt(form):
-        held = share_held(part, x[::8], y[::8], form)
-        held = share_held(part, x, y, form) if held > 0.3 else held
-        tried.append((held, form))
-        return held > 0.995
+        shares = share_held(part, x[::8], y[::8], form)
+        tried.append((*(share_held(part, x, y, form) if shares[1] > 0.3 else shares), form))
+        return tried[-1][0] > 0.995
 
     plain = list(forms(part, model, told)) if len(x) else []
     if not any(map(attempt, plain)) and max(t[0] for t in tried) < 0.9 and plain and not part.other:
         any(map(attempt, with_norms(x, y, plain)))
-    best = max(t[0] for t in tried)
-    part.held, part.form = next(t for t in tried if t[0] >= best - 0.02) if best >= 0.5 else (best, None)
+    likely = [t for t in tried if t[1] >= 0.5] or tried[:1]
+    part.held, _, part.form = next(t for t in likely if t[0] >= max(likely, key=lambda t: t[0])[0] - 0.02)
     if part.form:
         find_turns(part)
 

@@ -136,7 +136,7 @@ def positions(draw, tokens, kind):
     start = int(draw.choice([3000, 9000] if kind == "far" else [0, 0, 100, 1000, 5000, 70000, 1 << 20]))
     run = np.arange(tokens)
     if kind == "packed":
-        cuts = np.sort(draw.choice(np.arange(8, tokens - 8), 2, replace=False))
+        cuts = np.sort(draw.choice(np.arange(4, tokens - 4), 2, replace=False))
         return np.concatenate([run[: cuts[0]], run[: cuts[1] - cuts[0]], run[: tokens - cuts[1]]])[None, None]
     if kind == "padded":
         return np.stack([run, np.maximum(run - tokens // 3, 0)])[None]
@@ -260,7 +260,7 @@ def untrue(m, report):
     lines = dict(re.findall(r"^(\w+) +(.*)$", text, re.M))
     written = f", written as {m.written}" if m.written else ""
     norm = {"": "no", "before": "over each head, without", "before, weights": "before the", "after, weights": "after the"}[m.norm]
-    for what, wanted in (("rotated", f"nothing|{2 * m.n} elements from {m.at};"), ("pairing", rf"unknown|{m.pairing}{written}(, where.*)?$"),
+    for what, wanted in (("rotated", f"nothing|{2 * m.n} elements from {m.at}(;|,|$)"), ("pairing", rf"unknown|{m.pairing}{written}(, where.*)?$"),
                          ("norm", norm), ("fit", "no" if m.still is None else "every head but")):
         if what in lines and not re.match(wanted, lines[what]):
             said.append(f"{what} {lines[what]}")

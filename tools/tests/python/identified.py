@@ -132,7 +132,7 @@ expect(False, "pairing    unknown", lines({**one, "x": x[:1, 5:6][:, :, ::-1]}, 
 
 # Weights that a converter permuted; Q and K that are both written in the other order.
 y, words = turn(x, at[..., None] * PLAIN, True), {"layout": "bshd", "weights": "permuted"}
-expect(False, "if these weights were permuted for GGUF, this is right", lines({"x": x, "y": y}, LLAMA))
+expect(False, "if a converter permuted these weights, as for GGUF, this pairing is right", lines({"x": x, "y": y}, LLAMA))
 expect(True, "pairing    interleaved", lines({"x": x, "y": y}, LLAMA, words))
 expect(False, "where the model has interleaved", lines({"x": x, "y": turn(x, at[..., None] * PLAIN)}, LLAMA, words))
 order = np.concatenate((y[..., ::2], y[..., 1::2]), -1)
