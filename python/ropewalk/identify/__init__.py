@@ -60,6 +60,7 @@ def model_of(dump, config):
     return model
 
 
+@np.errstate(all="ignore")  # of numbers that are not finite, or zero
 def in_layout(dump, layout, config):
     report, parts = Report(layout), parts_of(dump, layout)
     report.parts, model = parts, model_of(dump, config)
@@ -149,7 +150,7 @@ def say_scale(report, part, model):
 
 def say_turns(report, part, planes, freqs, model):
     n = len(part.form.i)
-    account, ties = search(part, planes, [f for f in freqs if len(f.values) == n], model)
+    account, ties = search(part, planes, freqs, model)
     part.sign, part.freq = account.sign, account.freq.values
     bad, as_given = ~account.holds, account.positions == words.AS_GIVEN
     if bad.any(-1).mean() > 0.5 and bad.any((0, 1)).sum() > max(n // 8, 1):
@@ -206,9 +207,8 @@ def say_misfits(report, part, account):
     (z, v, *_), angles = pairs_of(part.x, part.y, part.form), account.angles()
     row = part.scale * np.exp(1j * angles)
     row = np.where(turns(part, angles) == part.r, row, -row)
-    with np.errstate(invalid="ignore"):
-        bad = np.abs(v - row[:, :, None] * z) > (
-            1.2 * part.scale * account.room(part, angles)[:, :, None] * np.abs(z) + 4 * LEAST[part.dtype])
+    most = 1.2 * part.scale * account.room(part, angles)[:, :, None] * np.abs(z) + 4 * LEAST[part.dtype]
+    bad = np.abs(v - row[:, :, None] * z) > most
     bad &= ~part.out[:, :, None, None]
     if not bad.any():
         return

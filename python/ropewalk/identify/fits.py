@@ -162,7 +162,7 @@ def of_positions(part, account, far):
 def axis_maps(planes, model, n):
     """The axis of each pair as it may be: the model's, sections, turns, one for all, exchanged ones."""
     count = len(planes)
-    own = np.array(model["axes"]) if model and "axes" in model else np.arange(n) * count // n
+    own = np.array(model["axes"]) if len((model or {}).get("axes", ())) == n else np.arange(n) * count // n
     if count == 1:
         return [np.zeros(n, int)]
     sizes, mixed = np.bincount(own, minlength=count), np.zeros(n, int)
@@ -218,18 +218,18 @@ def narrowed(values, dtype):
     """As rounded(), of complex numbers that f32 holds, and many times as fast."""
     if not dtype:
         return values
-    with np.errstate(over="ignore", invalid="ignore"):
-        single = np.ascontiguousarray(values).view("f8").astype("f4")
-        if dtype == "f16":
-            return single.astype("f2").astype("f8").view("c16")
-        bits = single.view("u4")
-        return ((bits + (0x7FFF + ((bits >> 16) & 1))) & np.uint32(0xFFFF0000)).view("f4").astype("f8").view("c16")
+    single = np.ascontiguousarray(values).view("f8").astype("f4")
+    if dtype == "f16":
+        return single.astype("f2").astype("f8").view("c16")
+    bits = single.view("u4")
+    return ((bits + (0x7FFF + ((bits >> 16) & 1))) & np.uint32(0xFFFF0000)).view("f4").astype("f8").view("c16")
 
 
 def search(part, planes, freqs, model):
     """(the account that predicts most, others that predict all as well, which these tokens cannot tell from
     it). `freqs`: what is given, and what errors make of it; may be empty."""
     n, more = len(part.form.i), []
+    freqs = [f for f in freqs if len(f.values) == n]
     maps = axis_maps(planes, model, n)
     guesses = freqs or [f for b in {1, len(planes)} if n % b == 0 for f in usual(n, b)]
     plain = [Account(f, planes, m, sign=s).judged(part) for s in (1, -1) for f in guesses for m in maps]

@@ -165,9 +165,11 @@ def ramp_of(freq, noise):
     plain = powers(base[1][0], n)
     sure = np.flatnonzero((plain > 32 * noise) & (freq > noise))
     share = plain[sure] / freq[sure]
+    if not share.size or share[-1] < 1.01:
+        return None
     same = np.abs(share / float(f"{share[-1]:.3g}") - 1) <= 2 * noise[sure] / freq[sure]
     first = len(sure) - int(np.argmin(same[::-1])) if not same.all() else 0
-    if share[-1] < 1.01 or not 0 < first < len(sure):
+    if not 0 < first < len(sure):
         return None
     factor, divided = float(f"{share[-1]:.3g}"), sure[first]
     return words.RAMP.format(base[1][0], kept - 1, factor, divided)

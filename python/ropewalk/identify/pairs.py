@@ -182,21 +182,20 @@ def pairs_of(x, y, form):
 def not_copied(part, x, y, form):
     """Elements beside the window that differ by more than the roundings of a norm, if there is one."""
     near = (room(part, form) * np.abs(x) + 4 * LEAST[part.dtype]) * bool(form.norm)
-    with np.errstate(invalid="ignore"):
-        return ~(np.abs(y - x) <= near) & ~(np.isnan(x) & np.isnan(y))
+    return ~(np.abs(y - x) <= near) & ~(np.isnan(x) & np.isnan(y))
 
 
 def turns_of(z, v, most):
     """r [tokens, pairs] by all heads, or by most of them where some do not turn alike."""
     size = (np.abs(z) ** 2).sum(-2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = (v * z.conj()).sum(-2) / size
-        off = np.abs(v - r[..., None, :] * z) > 2 * most * np.abs(z) * np.maximum(np.abs(r), 1e-300)[..., None, :]
-        if z.shape[-2] > 2 and off.any():
-            bad = np.nonzero(off.any(-2))
-            of_heads = np.nan_to_num(np.moveaxis(v, -2, -1)[bad] / np.moveaxis(z, -2, -1)[bad])
-            r[bad] = np.median(of_heads.real, -1) + 1j * np.median(of_heads.imag, -1)
+    r = (v * z.conj()).sum(-2) / size
+    off = np.abs(v - r[..., None, :] * z) > 2 * most * np.abs(z) * np.maximum(np.abs(r), 1e-300)[..., None, :]
+    if z.shape[-2] > 2 and off.any():
+        bad = np.nonzero(off.any(-2))
+        of_heads = np.nan_to_num(np.moveaxis(v, -2, -1)[bad] / np.moveaxis(z, -2, -1)[bad])
+        r[bad] = np.median(of_heads.real, -1) + 1j * np.median(of_heads.imag, -1)
     r[(size == 0) & (np.abs(v).sum(-2) == 0)] = np.nan  # nothing to tell
+    r[np.isinf(r)] = 0  # and no rotation
     return r
 
 
@@ -213,6 +212,7 @@ def share_held(part, x, y, form):
     return held / (count + off) if count + off else float(good.all()), held / count if count else float(good.all())
 
 
+@np.errstate(all="ignore")
 def find_form(part, model=None, told=None):
     """Finds the simplest form that explains nearly as much as the best one, by few tokens that change."""
     (x, y), tried = (a.reshape(-1, *a.shape[2:]) for a in part.given), [(0.0, 0.0, None)]
@@ -253,13 +253,12 @@ def weights_of(x, y, form):
     x, fits = normed(x, form), []
     one, two = x[..., form.i], x[..., form.j]
     aa, bb, ab = ((s * t).sum(1) for s, t in ((one, one), (two, two), (one, two)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for v in (y[..., form.i], y[..., form.j]):
-            av, bv = (one * v).sum(1), (two * v).sum(1)
-            fits += [(bb * av - ab * bv) / (aa * bb - ab**2), (aa * bv - ab * av) / (aa * bb - ab**2)]
-        a, b, c, d = map(np.nan_to_num, fits)
-        sizes = (np.hypot(a, c), np.hypot(b, d)) if form.norm == "before" else (np.hypot(a, b), np.hypot(c, d))
-        out = np.nan_to_num(np.nanmedian(np.where(np.abs(x) > 1e-3, y / x, np.nan), (0, 1)))
+    for v in (y[..., form.i], y[..., form.j]):
+        av, bv = (one * v).sum(1), (two * v).sum(1)
+        fits += [(bb * av - ab * bv) / (aa * bb - ab**2), (aa * bv - ab * av) / (aa * bb - ab**2)]
+    a, b, c, d = map(np.nan_to_num, fits)
+    sizes = (np.hypot(a, c), np.hypot(b, d)) if form.norm == "before" else (np.hypot(a, b), np.hypot(c, d))
+    out = np.median(np.nan_to_num(y / x), (0, 1))
     out[form.i] = np.median(sizes[0], 0)
     out[form.j] = np.copysign(np.median(sizes[1], 0), np.median(a * d - b * c, 0))
     return out
@@ -270,8 +269,7 @@ def find_turns(part):
     part.x, part.y = undone(*part.given, part.form)
     z, v, *_ = pairs_of(part.x, part.y, part.form)
     part.r = turns_of(z, v, room(part))
-    with np.errstate(invalid="ignore"):
-        off = np.abs(v - part.r[:, :, None] * z) > 2 * room(part) * np.abs(z) + LEAST[part.dtype]
+    off = np.abs(v - part.r[:, :, None] * z) > 2 * room(part) * np.abs(z) + LEAST[part.dtype]
     alike = off.mean((0, 1, 3)) <= np.median(off.mean((0, 1, 3))) + 0.05
     if not alike.all():  # heads that do not turn as most do have no say
         part.r = turns_of(z[:, :, alike], v[:, :, alike], room(part))

@@ -82,7 +82,7 @@ def axes(of_pair):
     for period in (2, 3, 4):
         same = of_pair[:-period] == of_pair[period:]
         whole = (len(of_pair) if same.all() else int(np.argmin(same)) + period) // period
-        rest = axes(of_pair[whole * period :])
+        rest = axes(of_pair[whole * period :]) if whole > 2 else ""
         if whole > 2 and (rest or whole * period == len(of_pair)):
             return f"({','.join(map(str, of_pair[:period]))})*{whole}" + f",{rest}" * bool(rest)
     return ""
