@@ -10,6 +10,7 @@ from .angles import Subject, half_ulp
 from .channel import in_one_line, say
 from .decorator import PAIRINGS, KernelError, _require
 from .identify import identify, model_of, planes_of
+from .identify.fits import axis_maps
 from .identify.pairs import UNIT, Part, elements_of, find_form, laid_out, undone
 from .judge import chosen, load
 from .providers import offered
@@ -130,8 +131,7 @@ def nearer_to(model, name, x, outputs, planes):
     n, at = model["rotary_dim"] // 2, model.get("k_offset" if name == "k_out" else "q_offset", 0)
     _require(at + 2 * n <= x.shape[-1], f"{name} has heads of {x.shape[-1]}, the config turns {2 * n} from {at}")
     i, j = elements_of(model["pairing"], n, at)
-    axes = model["axes"] if len(planes) > 1 and "axes" in model else np.zeros(n, int)
-    angle = np.moveaxis(planes[axes], 0, -1) * np.array(model["inv_freq"])
+    angle = np.moveaxis(planes[axis_maps(planes, model, n)[0]], 0, -1) * np.array(model["inv_freq"])
     turn = model["attention_scale"] * np.exp(1j * angle)
     z = (x[..., i] + 1j * x[..., j]) * turn[:, :, None]
     exact = x.copy()

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..decorator import PAIRINGS
 from . import words
-from .fits import search
+from .fits import axis_maps, search
 from .frequencies import usual
 from .pairs import Part, elements_of, find_form
 
@@ -16,14 +16,13 @@ def explain_two(report, part, planes, freqs, model):
     undoes that, and says what then leads to the outputs of the second."""
     size = part.x.shape[3]
     at = model[part.offset] if model else 0
-    axes = model.get("axes") if model and len(planes) > 1 else None
     pairings = [model["pairing"]] if model else PAIRINGS
     for freq, pairing in itertools.product(freqs[:1] or usual(size // 2), pairings):
         n = len(freq.values)
         if at + 2 * n > size:
             continue
         i, j = elements_of(pairing, n, at)
-        angles = np.moveaxis(planes[axes or np.zeros(n, int)], 0, -1) * freq.values
+        angles = np.moveaxis(planes[axis_maps(planes, model, n)[0]], 0, -1) * freq.values
         z, x = (part.x[..., i] + 1j * part.x[..., j]) * np.exp(-1j * angles)[:, :, None], part.x.copy()
         x[..., i], x[..., j] = z.real, z.imag
         two = Part(part.name, x, part.y, part.dtype, other=part.other)
