@@ -144,6 +144,7 @@ def say_scale(report, part, model):
     if part.form.weights is None and max(abs(scale - 1), abs(wanted - 1)) > most:  # else it is one with them
         right = abs(scale / wanted - 1) <= most
         report.say("scale", f"{scale:.4g}" + ("" if right else words.MODEL_HAS.format(f"{wanted:.4g}")), right)
+    scale = next((s for s in (wanted if model else 1.0, 1.0) if abs(scale / s - 1) <= most), scale)
     part.r, part.scale = part.r / scale, scale
     return True
 
@@ -207,7 +208,7 @@ def say_misfits(report, part, account):
     (z, v, *_), angles = pairs_of(part.x, part.y, part.form), account.angles()
     row = part.scale * np.exp(1j * angles)
     row = np.where(turns(part, angles) == part.r, row, -row)
-    most = 1.2 * part.scale * account.room(part, angles)[:, :, None] * np.abs(z) + 4 * LEAST[part.dtype]
+    most = part.scale * account.room(part, angles)[:, :, None] * np.abs(z) + 4 * LEAST[part.dtype]
     bad = np.abs(v - row[:, :, None] * z) > most
     bad &= ~part.out[:, :, None, None]
     if not bad.any():
