@@ -61,7 +61,7 @@ def listed(values):
 def account(other, account):
     """In what another account differs."""
     return ", ".join(filter(None, (
-        other.freq.words, "backwards" * (other.sign != account.sign),
+        other.freq.words.partition(";")[0], "backwards" * (other.sign != account.sign),
         f"positions {other.positions}" * (other.positions != account.positions),
         "" if np.array_equal(other.axes, account.axes) else f"axes {sections(other.axes)}")))
 
