@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .causes import cause
 from .decorator import KernelError, _require
 from .providers import answer
 
@@ -171,22 +172,21 @@ def cause_of(subject, rotary, found, exact, positions, truth, dtype):
     def fits(other, room=8 * UNIT["f32"]):
         return np.all(np.abs(found - other) <= bound_of(other, room, dtype))
 
-    others = {f"positions rounded to {t}": rounded(positions, t) for t in ("bf16", "f16")}
-    others |= {f"position {d:+d}": positions + d for d in (1, -1)}
+    others = {cause("angles_of_rounded", t): rounded(positions, t) for t in ("bf16", "f16")}
+    others |= {cause("angles_of_position", d): positions + d for d in (1, -1)}
     for what, at in others.items():
         if not np.array_equal(at, positions):
             if fits(expected(subject, rotary, at, truth)[0]):
-                return f"these are the angles of {what}"
+                return what
     scale = truth["attention_scale"]
     if scale != 1 and fits(*expected(subject, rotary, positions, {**truth, "attention_scale": 1.0})):
-        return (f"the rule's factor on cos and sin, {scale:.6g}, is missing: scale_elsewhere=True, "
-                "if the scale of the softmax has it")
+        return cause("angles_without_factor", scale)
     if fits(exact.conj()):
-        return "they turn backwards"
+        return cause("angles_back")
     narrow, parts = bound_of(exact, 8 * UNIT["f32"], "bf16"), (found.real, found.imag)
     if np.all(np.abs(found - exact) <= narrow) and all(
             np.array_equal(rounded(part, "bf16"), part) for part in parts):
-        return "they are rounded to bf16"
+        return cause("angles_bf16")
     return ""
 
 

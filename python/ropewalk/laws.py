@@ -6,6 +6,7 @@ import numpy as np
 
 from .angles import (MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, compared, edges,
                      equal, expected, frequencies_hold, numpy_of, turns_hold, worse, worst_of)
+from .causes import cause
 from .decorator import KernelError
 
 laws = {}  # name -> (claim, function)
@@ -255,9 +256,11 @@ def rotation_in(s, positions, dtype):
     ways = [(s.answer["pairing"],) * 2 + (1, "")]
     for a in ("half_split", "interleaved"):
         for b in ("half_split", "interleaved"):
-            for sign in (1, -1):
-                what = f"it turns {a} pairs" if a == b else f"it turns {a} pairs, written as {b}"
-                ways.append((a, b, sign, what + (" backwards" if sign < 0 else "")))
+            names = ("turns_pairs_as", "turns_pairs_as_back")
+            if a == b:
+                names = ("turns_pairs", "turns_pairs_back")
+            for sign, name in zip((1, -1), names):
+                ways.append((a, b, sign, cause(name, a, b)))
     first = None
     for taken, written, sign, what in ways:
         found = []
