@@ -123,3 +123,15 @@ plant("rebuilt__another_each_time", frequencies=another_each_time)
 plant("rotation__other_pairs", rotate=other_pairs)
 plant("rotation__key_backwards", rotate=key_backwards)
 plant("exact_angles__in_f32")
+plant("tables__first_row_of_1500", angles=lambda s, p: a(s, np.where(p % 1500, p, 0)))
+plant("beyond_context__first_rows_of_2048", angles=lambda s, p: a(s, np.where(p < 4096, p, p - p % 64)))
+
+
+def left_padded(s, positions):
+    """A position that repeats ends the row before it."""
+    repeats = (np.diff(positions, axis=1, prepend=-1) == 0).any(axis=1, keepdims=True)
+    return a(s, np.where(repeats & (len(positions) > 1), positions + 1, positions))
+
+
+plant("batch_rows__repeats", angles=left_padded)
+plant("decode__bf16", __call__=lambda s, p, d: call(s, p + (d == "bf16" and p.size == 1), d))
