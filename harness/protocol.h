@@ -47,12 +47,14 @@ enum class Command : std::uint32_t {
   time = 4,
 };
 
+inline constexpr double repeat_limit_s = 2;
+
 /// Steps of a call, in this order. A call with `prepare` begins a new state, and `release` ends the
 /// state.
 /// With step_repeat, `callers` descriptors follow, each of a prepared state. Each caller applies
 /// its descriptor alone, then all apply theirs at once, again and again. Every call must give the
-/// bits of the first. Reply.repeated is the number of calls made (one caller), or of calls that
-/// overlapped another call.
+/// bits of the first. Reply.repeated is the number of calls made (one caller, in repeat_limit_s of
+/// its thread's processor time), or of calls that overlapped another call.
 /// With `keep_mapped`, all regions stay mapped for the next call. Without it only small regions may
 /// stay, since mapping costs more than a small call. A write to an address that the kernel kept
 /// then shows as a changed buffer, or as elements that were not written.

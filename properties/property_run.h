@@ -23,6 +23,7 @@ struct PropertyRun {
   std::optional<harness::Case> worst_case;
   bool only_after_others = false;  ///< the case passes in a process of its own
   std::string skipped;             ///< why a case was SKIPPED; empty: none was
+  std::int64_t too_slow = 0;       ///< number of cases that were too slow to be made whole
   std::int64_t refused = 0;        ///< number of drawn cases that were refused, and replaced
   bool gave_up = false;            ///< too many drawn cases were refused, or not for the property
 };

@@ -13,7 +13,7 @@ namespace {
 
 // A vector of elements. Functions neither take nor return vectors, whose ABI depends on the target.
 template <class Data, std::size_t bytes>
-struct Piece {
+struct HeadPart {
   using Wide = TableOf<Data>;
   static constexpr std::int64_t count = bytes / sizeof(Wide);
   typedef Wide Vector __attribute__((vector_size(bytes)));
@@ -25,13 +25,13 @@ struct Piece {
     for (std::int64_t j = 0; j < count; ++j) to[j] = Data(v[j]);
   }
   INLINE void add_squares(Vector& sums) const { sums += v * v; }
-  INLINE void multiply(Wide factor, const Piece& weight) { v = v * factor * weight.v; }
+  INLINE void multiply(Wide factor, const HeadPart& weight) { v = v * factor * weight.v; }
 };
 
 // Elements of even and of odd index. A NaN has no bits below those of bf16, so none of them is
 // carried into infinity.
 template <std::size_t bytes>
-struct Piece<Bf16, bytes> {
+struct HeadPart<Bf16, bytes> {
   static constexpr std::int64_t count = bytes / sizeof(Bf16);
   typedef float Vector __attribute__((vector_size(bytes)));
   typedef std::uint32_t Bits __attribute__((vector_size(bytes)));
@@ -48,7 +48,7 @@ struct Piece<Bf16, bytes> {
     std::memcpy(static_cast<void*>(to), &both, bytes);
   }
   INLINE void add_squares(Vector& sums) const { sums += even * even + odd * odd; }
-  INLINE void multiply(float factor, const Piece& weight) {
+  INLINE void multiply(float factor, const HeadPart& weight) {
     even = even * factor * weight.even, odd = odd * factor * weight.odd;
   }
 };
@@ -56,7 +56,7 @@ struct Piece<Bf16, bytes> {
 template <class Data, std::size_t bytes>
 INLINE void normalize_as(const NormPass& pass) {
   using Wide = TableOf<Data>;
-  using Each = Piece<Data, bytes>;
+  using Each = HeadPart<Data, bytes>;
   const std::int64_t count = pass.head_dim;
   const auto head_bytes = count * static_cast<std::int64_t>(sizeof(Data));
   const auto* const weight = static_cast<const Data*>(pass.weight);

@@ -23,16 +23,18 @@ std::string angle_text(double angle) {
   return turns > 1 ? fmt::format("{:.4g} turns", turns) : fmt::format("{:.3g} rad", angle);
 }
 
-// Half a unit of the last digit: 0.00005 for "1.0000", 0.000005 for "7.4989e-01".
-double half_digit(std::string_view number) {
+// Half a unit of the last digit: 0.00005 for "1.0000", 0.000005 for "7.4989e-01". Whole numbers are
+// exact: "0." and "3." are printed of 0 and 3, and with an exponent only 0 itself is printed as 0.
+double half_digit(std::string_view number, double value) {
   const std::size_t e = std::min(number.find_first_of("eE"), number.size());
   const std::size_t point = number.substr(0, e).find('.');
+  const auto decimals = point == number.npos ? 0 : static_cast<int>(e - point - 1);
   int power = 0;
   if (e < number.size())
     std::from_chars(number.data() + e + (number[e + 1] == '+' ? 2 : 1),
                     number.data() + number.size(), power);
-  const auto decimals = point == number.npos ? 0 : static_cast<int>(e - point - 1);
-  return 0.5 * std::pow(10.0, power - decimals);
+  const bool exact = e < number.size() ? value == 0 : decimals == 0;
+  return exact ? 0 : 0.5 * std::pow(10.0, power - decimals);
 }
 
 // Monotone. A frequency is computed in f32, whose rounding f32_rounding() allows for.
@@ -41,17 +43,14 @@ double stored_in(Dtype type, double value) {
   return type == Dtype::bf16 ? Bf16(narrow) : type == Dtype::f16 ? F16(narrow) : value;
 }
 
-/// Whether the numbers are the frequencies of a model, which a program stores in this type.
-bool explains(const harness::Case& model, Dtype type, const PrintedFrequencies& numbers) {
-  if (rule_fault(*find_frequency_rule(model.scaling), model.rope_theta, model.rotary_dim,
-                 model.scaling_values))
-    return false;
-  const auto exact = harness::frequencies_of(model), allowed = f32_rounding(model);
-  bool out = true;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
+/// Whether the numbers are these frequencies, which a program stores in this type.
+bool explains(std::span<const double> exact, std::span<const double> allowed, Dtype type,
+              const PrintedFrequencies& numbers) {
+  bool out = exact.size() == numbers.values.size();
+  for (std::size_t i = 0; out && i < exact.size(); ++i) {
     const double value = numbers.values[i], cut = numbers.half_digits[i] * (1 + 1e-9);  // ties too
-    out &= value + cut >= stored_in(type, exact[i] * (1 - allowed[i])) &&
-           value - cut <= stored_in(type, exact[i] * (1 + allowed[i]));
+    out = value + cut >= stored_in(type, exact[i] * (1 - allowed[i])) &&
+          value - cut <= stored_in(type, exact[i] * (1 + allowed[i]));
   }
   return out;
 }
@@ -94,6 +93,38 @@ std::optional<std::vector<double>> values_for(const FrequencyRule& rule,
   return out;
 }
 
+/// The frequencies of a model with an error in a parameter of its rule, of which rule_fault()
+/// refuses some, or over the width of its heads.
+std::vector<std::pair<std::string, std::vector<double>>> with_errors(const harness::Case& model) {
+  const FrequencyRule& rule = *find_frequency_rule(model.scaling);
+  std::vector<std::pair<std::string, std::vector<double>>> out;
+  std::vector<double> values = model.scaling_values;
+  const RuleInput in{rule, model.rope_theta, model.rotary_dim, values};
+  const auto add = [&](const std::string& what) {
+    out.emplace_back("this model with " + what, rule.inv_freq(in));
+    std::ranges::copy(model.scaling_values, values.begin());
+  };
+  const auto at = [&](std::string_view key) -> double& {
+    return values[static_cast<std::size_t>(in.list(key).data() - values.data())];
+  };
+  for (const RuleParameter& each : rule.parameters) {
+    double& value = at(each.key);
+    if (!each.at_most.empty()) std::swap(value, at(each.at_most)), add("its ramp turned around");
+    if (each.key == "context" && model.scaling == "longrope")
+      value = value > in.number("original_positions") ? 1 : 0x1p31,
+      add("its other list of factors");
+    if (each.key == "truncate") value = value == 0, add("the other word for truncate");
+    if (each.key.ends_with("factor") && !each.list && value > 1 && value != std::floor(value))
+      value = std::floor(value), add(fmt::format("{} cut to {}", each.key, value));
+  }
+  const std::int64_t size = model.tensors.empty() ? 0 : model.tensors[0].head_dim;
+  if (size <= model.rotary_dim) return out;
+  out.emplace_back("this model over the width of its heads",
+                   inverse_frequencies(model.rope_theta, size));
+  out.back().second.resize(static_cast<std::size_t>(model.rotary_dim / 2));
+  return out;
+}
+
 }  // namespace
 
 FrequencyDifference difference_of(std::span<const double> a, std::span<const double> b,
@@ -120,6 +151,7 @@ std::vector<std::string> difference_lines(std::span<const double> a, std::span<c
     if (a[i] != 0 && b[i] != 0) line += fmt::format(" (x {:.6g})", b[i] / a[i]);
     out.push_back(line);
     std::vector<std::string> angles;
+    if (!std::isfinite(a[i] - b[i])) return;
     for (const int power : {10, 12, 14, 16, 18, 20})
       angles.push_back(
           fmt::format("{} at 2^{}", angle_text(std::ldexp(std::abs(a[i] - b[i]), power)), power));
@@ -157,20 +189,26 @@ PrintedFrequencies parse_frequencies(std::string_view text, const std::string& f
     const bool number = error == std::errc{} && end == word.data() + word.size();
     const bool name = std::isalpha(static_cast<unsigned char>(word.front())) != 0;
     if (!number && ((name && out.values.empty()) || word.find('=') != word.npos)) continue;
-    if (!number || !std::isfinite(value))
-      throw BadFile(fmt::format("{}: '{}' is not a finite number", file, shown(word, 40)));
+    if (!number) throw BadFile(fmt::format("{}: '{}' is not a number", file, shown(word, 40)));
     out.values.push_back(value);
-    out.half_digits.push_back(rounds ? half_digit(word) : 0);
+    out.half_digits.push_back(rounds ? half_digit(word, value) : 0);
   }
   return out;
 }
 
 std::string account_of(const PrintedFrequencies& numbers, const harness::Case& model) {
   constexpr std::array types = {Dtype::f32, Dtype::bf16, Dtype::f16};
+  if (std::ranges::all_of(numbers.values, [](double x) { return std::abs(x) < 1e-30; }))
+    return "these are zero, or below 1e-30: nothing turns";
   const std::string without = model.scaling == "none" ? "" : " without the rule " + model.scaling;
   std::string out;
-  const auto consider = [&](const std::string& what, const harness::Case& other, Dtype type) {
-    if (out.empty() && explains(other, type, numbers))
+  const auto consider = [&](const std::string& what, const harness::Case& other, Dtype type,
+                            std::vector<double> exact = {}) {
+    const FrequencyRule& rule = *find_frequency_rule(other.scaling);
+    if (exact.empty() &&
+        !rule_fault(rule, other.rope_theta, other.rotary_dim, other.scaling_values))
+      exact = harness::frequencies_of(other);
+    if (out.empty() && !exact.empty() && explains(exact, f32_rounding(other), type, numbers))
       out = fmt::format("these are the frequencies of {}, {} {}{}", what,
                         type == Dtype::f32 ? "within the rounding of" : "rounded to",
                         data_type(type).word,
@@ -181,6 +219,7 @@ std::string account_of(const PrintedFrequencies& numbers, const harness::Case& m
     harness::Case other = model;
     other.scaling = "none", other.scaling_values.clear();
     consider("this model" + without, other, type);
+    for (const auto& [what, changed] : with_errors(model)) consider(what, model, type, changed);
     for (const double base : bases_of(numbers, type)) {
       other.rope_theta = base;
       consider(fmt::format("theta {}{}", base, without), other, type);

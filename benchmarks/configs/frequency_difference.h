@@ -41,14 +41,14 @@ struct PrintedFrequencies {
 };
 
 /// Numbers between commas, brackets and space, as Python prints a list, a tensor or an array, with
-/// the words before them and `name=...` among them left out. Throws BadFile for other text and for
-/// numbers that are not finite. `file` is shown.
+/// the words before them and `name=...` among them left out; "inf" and "nan" are numbers. Throws
+/// BadFile for other text and for numbers beyond f64. `file` is shown.
 PrintedFrequencies parse_frequencies(std::string_view text, const std::string& file);
 
 /// What numbers [rotary_dim / 2] are that differ from a model's own frequencies: "these are the
 /// frequencies of theta 10000, within the rounding of f32". Empty unless all of them fit, as
-/// precisely as each is given. Tried are the model's own, rounded to bf16 or f16, and then those
-/// without its rule, of another base, and of another rule of which the model has the parameters.
+/// precisely as each is given. Tried are zeros, the model's own, rounded to bf16 or f16, and those
+/// with an error in its rule, of another base or width, and of another rule with its parameters.
 std::string account_of(const PrintedFrequencies& numbers, const harness::Case& model);
 
 }  // namespace ropewalk::bench

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "base/text_file.h"
@@ -66,7 +67,7 @@ TEST(FrequencyDifference, ReadsListsAsPythonPrintsThem) {
         "array([1.e+00, 5.e-01, 1.e-07], dtype=float32)"})
     EXPECT_EQ(parse_frequencies(text, "FILE").values, wanted) << text;
   EXPECT_TRUE(parse_frequencies("[]", "FILE").values.empty());
-  for (const char* text : {"1, two", "nan", "[1e999]", "0x10", "1 tensor", "1;2"})
+  for (const char* text : {"1, two", "[1e999]", "0x10", "1 tensor", "1;2"})
     EXPECT_THROW(parse_frequencies(text, "FILE"), BadFile) << text;
 }
 
@@ -74,8 +75,15 @@ TEST(FrequencyDifference, ATensorIsPrintedRounded) {
   const auto of = [](const char* text) { return parse_frequencies(text, "FILE").half_digits; };
   EXPECT_EQ(of("[0.75, 7.5e-1]"), (std::vector<double>{0, 0}));
   const auto printed = of("tensor([7.4989e-01, 0.0100, 3., 12, 1.5e+02])");
-  const double wanted[] = {5e-6, 5e-5, 0.5, 0.5, 5};
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(printed[i] / wanted[i], 1, 1e-12) << i;
+  const double wanted[] = {5e-6, 5e-5, 0, 0, 5};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(printed[i], wanted[i], 1e-12 * wanted[i]) << i;
+}
+
+TEST(FrequencyDifference, ZerosAreExactWhereTheyMustBe) {
+  const auto of = [](const char* text) { return parse_frequencies(text, "FILE").half_digits; };
+  EXPECT_EQ(of("tensor([0., 0., 1.])"), (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(of("tensor([0.0000e+00, 0.0000e+00])"), (std::vector<double>{0, 0}));
+  EXPECT_EQ(of("tensor([0.0000, 1.0000])"), (std::vector<double>{5e-5, 5e-5}));
 }
 
 harness::Case model_of(double theta, const std::string& scaling, std::vector<double> values) {
@@ -122,6 +130,17 @@ TEST(FrequencyDifference, AnAccountFitsEveryPair) {
   EXPECT_EQ(account(usual, plain, digits, 5e-5),
             "theta 10000" + within + ", as far as they were printed");
   EXPECT_EQ(account(model_of(5e5, "linear", {7}), plain, f32), "");
+  const harness::Case llama3 = model_of(5e5, "llama3", {8, 1, 4, 8192});
+  PrintedFrequencies exchanged{harness::frequencies_of(plain), std::vector<double>(32, 0)};
+  for (double& each : exchanged.values)
+    if (8192 * each / (2 * std::numbers::pi) <= 1) each /= 8;
+  EXPECT_EQ(account_of(exchanged, llama3),
+            "these are the frequencies of this model with its ramp turned around" + within);
+  for (const double small : {0.0, 4.2e-38})
+    EXPECT_EQ(account_of({std::vector<double>(32, small), std::vector<double>(32, 0)}, plain),
+              "these are zero, or below 1e-30: nothing turns");
+  exchanged.values[3] = INFINITY;
+  EXPECT_EQ(account_of(exchanged, llama3), "");
   harness::Case narrow = plain;
   narrow.rotary_dim = 4;
   EXPECT_EQ(account_of({{1, 0.01}, {0, 0}}, narrow), "") << "any number is a power of some base";

@@ -32,7 +32,7 @@ TEST(Slots, AreThoseOfTheirRule) {
       ASSERT_EQ(named.size(), 21u) << rule;
       const auto skipped = static_cast<std::int64_t>(std::erase(named, -1));
       EXPECT_EQ(skipped > 0, c.slot_rule >= SlotRule::skipping) << rule;
-      EXPECT_GT(named.size(), 0u);
+      EXPECT_TRUE(!named.empty() || c.slot_rule == SlotRule::skipping);
       if (c.slot_rule == SlotRule::scattered) {  // the first page and the last
         EXPECT_EQ(std::ranges::min(named), 0);
         EXPECT_EQ(std::ranges::max(named), pages_of(c) * 4 - 1);

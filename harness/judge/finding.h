@@ -16,6 +16,7 @@ struct Finding {
   std::string where;          ///< the worst place
   std::string reason;         ///< what is wrong, in words: a broken contract, crash, hang or skip
   std::string diagnosis;      ///< gain and phase of the worst error
+  bool is_too_slow = false;   ///< of a skipped case: the claim holds without it
 
   /// True if the finding is measured, within its bound, and compared at least one value.
   bool holds() const { return kind == Kind::measured && margin <= 1 && compared > 0; }

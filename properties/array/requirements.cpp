@@ -189,8 +189,10 @@ bool forward_if_fused(const Levels& l, Dtype, std::int32_t) {
 }
 
 // Near the end of a type the sum of squares overflows, and nothing is promised.
-bool norm_fits_the_data(const Levels& l, Dtype, std::int32_t) {
-  return l[Factor::norm] == level::no_norm || l[Factor::data] != level::extreme;
+bool norm_fits_the_data(const Levels& l, Dtype dtype, std::int32_t) {
+  if (l[Factor::norm] == level::no_norm) return true;
+  const int data = l[Factor::data];
+  return data != level::extreme && (data != level::huge || !has_wide_range(dtype));
 }
 
 // What is appended is not in place; the other tensors may be.

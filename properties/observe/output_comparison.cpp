@@ -82,20 +82,22 @@ Apart OutputComparison::apart(const OutputSide& a, const OutputSide& b, const He
   return out;
 }
 
-// Keeps the first and the largest difference. Returns the distance of a pair, else 0.
+// Keeps the first and the largest difference. Returns the distance of a pair, or of an element.
 double OutputComparison::note(const OutputSide& a, const OutputSide& b, const Place& place) {
   const HeadPlace& at = place.row;
-  double distance = 0;
+  const Format& format = data_type(place.dtype).format;
+  const double x = load(a.row(at), place.dtype, place.element),
+               y = load(b.row(at), place.dtype, place.element);
+  double distance = std::abs(x - y), size = std::max(std::abs(x), std::abs(y));
   std::string nearer;
   if (place.pair >= 0) {
-    const Format& format = data_type(place.dtype).format;
-    const double size =
+    size =
         std::abs(scale_of(a.problem.source)) * magnitude(input_pair(a.problem, 0, at, place.pair));
-    distance = magnitude(pair_of(a, at, place.pair) - pair_of(b, at, place.pair)) /
-               std::max(size, format.normal) / format.u;
-    if (std::isnan(distance)) distance = INFINITY;
+    distance = magnitude(pair_of(a, at, place.pair) - pair_of(b, at, place.pair));
     nearer = nearer_of(a, b, place);
   }
+  distance /= std::max(size, format.normal) * format.u;
+  if (std::isnan(distance)) distance = INFINITY;
   const std::int64_t pair = std::max<std::int64_t>(place.pair, 0);
   const std::int64_t position = position_of(a.problem, 0, at.b, at.t, pair);
   const bool is_first = !out_.first || (in_sweep_ && position < out_.first->position);
@@ -105,8 +107,7 @@ double OutputComparison::note(const OutputSide& a, const OutputSide& b, const Pl
       position,
       fmt::format("{} element {}{}", place_text(at.tensor, at.b, at.t, at.h), place.element,
                   place.pair < 0 ? "" : fmt::format(", pair {}", place.pair)),
-      load(a.row(at), place.dtype, place.element), load(b.row(at), place.dtype, place.element),
-      nearer};
+      x, y, nearer};
   if (is_largest) out_.worst = parting, largest_ = distance;
   if (is_first) out_.first = parting;
   return distance;

@@ -44,6 +44,7 @@ class Runner {
     if (refused_) {
       if (run.executed == 0) run.worst = f;  // the reason why no case ran
       if (f.kind == Finding::Kind::skipped) run.skipped = f.reason;
+      run.too_slow += f.is_too_slow ? 1 : 0;
       return true;
     }
     ++run.executed;

@@ -81,7 +81,7 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& fa
     row.verdict = Verdict::vacuous;
     row.reason =
         fmt::format("{} of {} cases compared nothing", run.executed - run.compared, run.executed);
-  } else if (run.gave_up || run.executed < run.planned) {
+  } else if (run.gave_up || run.executed + run.too_slow < run.planned) {
     const bool skipped = !run.skipped.empty();
     row.verdict = skipped ? Verdict::skipped : Verdict::unsupported;
     row.reason = fmt::format("only {} of {} cases {}", run.executed, run.planned,
@@ -89,6 +89,8 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& fa
     if (run.refused > 0) row.reason += fmt::format("; {} drawn ones were refused", run.refused);
   } else {
     row.verdict = Verdict::pass;
+    if (run.too_slow > 0)
+      row.reason = fmt::format("{} of {} cases ran: {}", run.executed, run.planned, run.skipped);
   }
 }
 

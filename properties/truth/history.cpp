@@ -153,24 +153,32 @@ class Actor {
   bool apply(int placement, bool at_end) { return call({protocol::step_apply, placement, at_end}); }
   bool repeat() {
     made_.result = perform_again(subject_, {{&problem_, state_}}, 1, repetitions, false);
+    missing_ = made_.result.repeated < repetitions
+                   ? fmt::format("{} of {} calls fit into {:g} s of processor time",
+                                 made_.result.repeated, repetitions, protocol::repeat_limit_s)
+                   : "";
     return made_.result.kind == CallResult::Kind::ok;
   }
 
   bool refused() const { return made_.result.kind == CallResult::Kind::unsupported; }
   Finding failure() const { return failure_of(made_); }
 
-  // Compares the first results with the truth, two of them at a time.
-  Finding truth() {
-    Finding worst;
+  // Compares later results with the first, and the first with the truth, two of them at a time.
+  Finding finding() {
+    Finding worst = repeated_.finding();
     for (const std::array<std::size_t, 2> two : {std::array<std::size_t, 2>{0, 3}, {1, 2}}) {
       Execution pair;
       for (std::size_t i = 0; i < 2; ++i) pair.outputs[i] = first_[two[i]];
       worst = worse_of(worst, compare_with_truth(subject_, problem_, pair));
     }
+    if (!fails(worst) && !missing_.empty()) {
+      worst = Finding();
+      worst.kind = Finding::Kind::skipped;
+      worst.is_too_slow = true;
+      worst.reason = missing_;
+    }
     return worst;
   }
-
-  Tally repeated;  ///< compares later results with the first ones
 
  private:
   bool call(Call call) {
@@ -192,7 +200,7 @@ class Actor {
     for (std::size_t i = 0; i < problem_.buffers.size(); ++i) {
       if (!problem_.buffers[i].writable) continue;
       const bool equal = first[i] == later[i];
-      repeated.add(equal ? 0 : 1, 0, [&](Finding& f) {
+      repeated_.add(equal ? 0 : 1, 0, [&](Finding& f) {
         f.bound_unit = "bits";
         f.where = fmt::format("{}, call {} of its state", problem_.buffers[i].name, calls_);
         f.reason = equal ? "" : "the same call gives other bits than before";
@@ -204,6 +212,8 @@ class Actor {
   Problem problem_;
   std::uint32_t state_;
   int calls_ = 0;
+  std::string missing_;  // which calls were not made
+  Tally repeated_;
   Execution made_;
   std::array<Outputs, kinds> first_;
 };
@@ -234,7 +244,7 @@ BothJudged judge(Subject& subject, const Case& c, const Case& other, bool first_
   const bool played = play(a, b, first_goes, repeats);
   if (!played && a.failure().kind != Finding::Kind::measured) return {a.failure(), {}};
   if (!played && b.failure().kind != Finding::Kind::measured) return {{}, b.failure()};
-  return {worse_of(a.repeated.finding(), a.truth()), worse_of(b.repeated.finding(), b.truth())};
+  return {a.finding(), b.finding()};
 }
 
 // True if the kernel is wrong on a problem in a process that has run no other.
@@ -247,7 +257,7 @@ bool fails_alone(Subject& subject, const Case& c) {
   const bool played = alone.prepare() && twice(0, true) && twice(1, false) && twice(1, true) &&
                       twice(0, false) && alone.release();
   if (!played) return alone.failure().kind != Finding::Kind::measured;
-  return fails(worse_of(alone.repeated.finding(), alone.truth()));
+  return fails(alone.finding());
 }
 
 Finding check(Subject& subject, const Case& c) {

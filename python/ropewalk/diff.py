@@ -9,11 +9,11 @@ from . import dump as dumps
 from .angles import Subject, half_ulp
 from .channel import in_one_line, say
 from .decorator import PAIRINGS, KernelError, _require
-from .identify import identify
-from .identify.pairs import UNIT, Part, elements_of, find_pairs, laid_out, positions_of
-from .identify.two_outputs import assumed
+from .identify import identify, model_of, planes_of
+from .identify.fits import axis_maps
+from .identify.pairs import UNIT, Part, elements_of, find_form, laid_out, undone
 from .judge import chosen, load
-from .providers import answer, offered
+from .providers import offered
 
 ROWS = (0, *(4**k for k in range(1, 10)))  # the first positions of the table's rows
 END = 1 << 20
@@ -23,10 +23,10 @@ OUTPUTS = {"y": "x", "q_out": "q", "k_out": "k"}
 
 class Comparison:
     """Of one tensor. a, b and `lengths`, of the pair of each element: [batch, tokens, ...];
-    positions [batch, tokens]."""
+    planes [axes, batch, tokens]: positions, in whose table a token has the largest of its axes."""
 
-    def __init__(self, name, dtype, a, b, positions, lengths=None):
-        self.name, self.a, self.b, self.positions = name, a, b, positions
+    def __init__(self, name, dtype, a, b, planes, lengths=None):
+        self.name, self.a, self.b, self.planes, self.positions = name, a, b, planes, planes.max(0)
         same = (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
         self.differs = ~same
         with np.errstate(invalid="ignore"):
@@ -50,7 +50,8 @@ class Comparison:
                 continue  # signs of zero alone
             axes = ("batch row", "token", "head", "element")[:4 if len(place) == 4 else 2] + ("pair",)
             where = ", ".join(f"{axis} {k}" for axis, k in zip(axes, place))
-            position, place = self.positions[tuple(place)[:2]], tuple(place)
+            place = tuple(place)
+            position = ", ".join(map(str, self.planes[(slice(None), *place[:2])]))
             out.append(f"  {what:<12} position {position}, {where}: {self.a[place]:.9g} of the first, "
                        f"{self.b[place]:.9g} of the second")
         out.append(f"  {'positions':<20} {'equal':>12} {'largest ulp':>12}")
@@ -92,17 +93,18 @@ def of_dumps(a, b, config):
         one, two = (laid_out(v, name, layout, a.metadata) for v in (one, two))
         x = laid_out(a.tensors[given], given, layout, a.metadata) if given in a.tensors else one
         part = Part(name, x, one, dtypes[0])
-        positions, _ = assumed(a, part)
-        if given in a.tensors and one.shape[2] > 2:
-            find_pairs(part, ())
+        planes, _ = planes_of(a, part)
         lengths = None
-        if part.pairs:
-            i, j = np.array(part.pairs).T
-            lengths = np.abs(one)
+        if given in a.tensors:
+            find_form(part)
+            lengths = np.maximum(np.abs(one), np.abs(two))  # of what is copied
+        if part.form:
+            i, j = part.form.i, part.form.j
             lengths[..., i] = lengths[..., j] = np.hypot(one[..., i], one[..., j])
-        out.append(Comparison(name, dtypes[0], one, two, positions, lengths))
+        out.append(Comparison(name, dtypes[0], one, two, planes, lengths))
         if config is not None and given in a.tensors:
-            notes.append(nearer_to(config, name, x, (one, two), positions))
+            x = undone(x, one, part.form)[0] if part.form else x  # after a norm
+            notes.append(nearer_to(model_of(a, config), name, x, (one, two), planes))
     return out, notes
 
 
@@ -121,16 +123,16 @@ def of_tables(dump, name, one, two, dtype):
     given = np.asarray(dump.tensors.get("position_ids", np.arange(rows)))
     fits = name != "inv_freq" and given.ndim < 3 and given.shape[-1] == rows
     positions = given if fits and given.shape in ((rows,), (1, rows), one.shape[:2]) else np.arange(rows)
-    return Comparison(name, dtype, one, two, np.broadcast_to(positions, one.shape[:2]))
+    return Comparison(name, dtype, one, two, np.broadcast_to(positions, (1, *one.shape[:2])))
 
 
-def nearer_to(config, name, x, outputs, positions):
+def nearer_to(model, name, x, outputs, planes):
     """Which of two outputs is nearer to the rotation that the config asks for."""
-    model = answer(config)
     n, at = model["rotary_dim"] // 2, model.get("k_offset" if name == "k_out" else "q_offset", 0)
     _require(at + 2 * n <= x.shape[-1], f"{name} has heads of {x.shape[-1]}, the config turns {2 * n} from {at}")
     i, j = elements_of(model["pairing"], n, at)
-    turn = model["attention_scale"] * np.exp(1j * positions[..., None] * np.array(model["inv_freq"]))
+    angle = np.moveaxis(planes[axis_maps(planes, model, n)[0]], 0, -1) * np.array(model["inv_freq"])
+    turn = model["attention_scale"] * np.exp(1j * angle)
     z = (x[..., i] + 1j * x[..., j]) * turn[:, :, None]
     exact = x.copy()
     exact[..., i], exact[..., j] = z.real, z.imag
@@ -171,7 +173,7 @@ def of_providers(targets):
         if all(dtype in s.provider.dtypes for s in subjects):
             one, two = (s.turn(s.fresh(), positions, dtype) for s in subjects)
             for name, part in (("cos", np.real), ("sin", np.imag)):
-                out.append(Comparison(f"{name} {dtype}", dtype, part(one), part(two), np.array([positions])))
+                out.append(Comparison(f"{name} {dtype}", dtype, part(one), part(two), np.array([[positions]])))
     return out
 
 
@@ -180,15 +182,15 @@ def case_of(path, config):
     and those of its outputs. What turns is the config's, or else what identify finds."""
     dump, config = read(path), dumps.config_of(config)
     found = identify(dump, config)
-    model = answer(config) if config is not None else None
+    model = model_of(dump, config)
     parts = [p for p in sorted(found.parts, key=lambda p: p.name != "q") if not p.other]
-    known = [p for p in parts if p.freq is not None and not p.written]
+    known = [p for p in parts if p.freq is not None and not p.form.written]
     _require(parts and (model or len(known) == len(parts)), "identify finds no rotation in it: give --config")
     first = parts[0]
-    given = positions_of(dump, first)
-    _require(given is None or given.ndim == 2, "positions with several axes are not supported")
-    positions, _ = assumed(dump, first)
-    pairing = model["pairing"] if model else first.pairing
+    planes, _ = planes_of(dump, first)
+    _require(len(planes) == 1, "positions with several axes are not supported")
+    positions = planes[0]
+    pairing = model["pairing"] if model else first.form.pairing
     freq = np.array(model["inv_freq"]) if model else first.freq
     scale = model["attention_scale"] if model else (first.scale if abs(first.scale - 1) > 1e-2 else 1.0)
     _require(pairing in PAIRINGS, f"its pairing is {pairing}")
@@ -202,7 +204,7 @@ def case_of(path, config):
     outputs = []
     for name, part in zip("qk", parts):
         outputs.append(f"{name}.values=" + hexes(part.given[1][:, :tokens]))
-        offset = model[f"{name}_offset"] if model else int(part.window[0])
+        offset = model[f"{name}_offset"] if model else int(part.form.window[0])
         words += [f"{name}.heads={part.x.shape[2]}", f"{name}.head_dim={part.x.shape[3]}",
                   f"{name}.offset={offset}", f"{name}.values=" + hexes(part.given[0][:, :tokens])]
     return " ".join(words), " ".join(outputs)

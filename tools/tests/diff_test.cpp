@@ -49,6 +49,13 @@ TEST_F(Diff, OneBitAtOnePositionOfOneHeadIsFound) {
   EXPECT_EQ(diff(apart + "::one " + apart + "::one_bit --max-ulp 1").code, 0);
 }
 
+TEST_F(Diff, WhatLiesBesideTheWindowCounts) {
+  EXPECT_EQ(diff(apart + "::copies " + apart + "::copies").code, 0);
+  const Result r = diff(apart + "::copies " + apart + "::shrinks");
+  EXPECT_TRUE(contains(r.out, " ulp, 4.19e+06 u |x|")) << r.out;
+  EXPECT_TRUE(contains(r.out, "a logit      q.k moves by at most 0.56 ")) << r.out;
+}
+
 TEST_F(Diff, WhatCannotBeComparedIsTold) {
   const Result ended = diff(apart + "::one " + apart + "::ends");
   EXPECT_EQ(ended.code, 1);
@@ -90,6 +97,8 @@ TEST_F(Diff, DumpsAndProvidersAreCompared) {
       << kernel.out;
   const Result pair = diff(folder + "/pair.safetensors " + apart + "::one");
   EXPECT_TRUE(contains(pair.out, "in 100 % of 1 pairs that differ")) << pair.out;
+  const Result three = diff(folder + "/three_a.safetensors " + folder + "/three_b.safetensors");
+  EXPECT_TRUE(contains(three.out, "position 48, 48, 49, batch row 0, token 40")) << three.out;
   for (const char* other : {"other_layout", "other_x"})
     EXPECT_EQ(diff(a + folder + "/" + other + ".safetensors").code, 2) << other;
   const Result turned = diff(apart + "::angles " + apart + "::other_angles");

@@ -1,7 +1,6 @@
-"""What rotation leads from x to y? Each answer with its evidence: pairs.py finds which elements turn
-together, and by how much; fits.py which frequencies and positions explain that."""
+"""What rotation leads from x to y? Each answer predicts every element within its bound, or says where it
+parts: pairs.py finds which elements turn together, frequencies.py and fits.py what predicts by how much."""
 
-import itertools
 import json
 import math
 
@@ -9,13 +8,13 @@ import numpy as np
 
 from .. import dump as dumps
 from ..channel import say
-from ..decorator import KernelError
+from ..decorator import PAIRINGS, KernelError
 from ..providers import answer
-from .fits import base_of, effective, estimate, matches, position_accounts, precision, rule_of
-from .pairs import UNIT, find_pairs, find_turns, pair_alike, parts_of, positions_of
-from .two_outputs import assumed, in_other_pairing, relative
-
-POSITIONS = 1 << 13  # that are searched
+from . import words
+from .fits import fit_share, rendition, search, turns
+from .frequencies import Frequencies, variants
+from .pairs import LEAST, find_form, not_copied, pairs_of, parts_of, planes_of, room
+from .two_outputs import explain_two
 
 
 class Report:
@@ -27,17 +26,16 @@ class Report:
 
     def say(self, what, text, holds=True):
         self.lines.append(f"{what:<10} {text}")
-        self.explained = self.explained and holds
+        self.explained = self.explained and bool(holds)
 
 
 def identify(dump, config=None):
-    model = answer(config) if config is not None else None
     if "layout" in dump.metadata:
-        return in_layout(dump, dump.metadata["layout"], model)
+        return in_layout(dump, dump.metadata["layout"], config)
     reports, reasons = [], []
     for layout in ("bshd", "bhsd", "sbhd", "thd"):
         try:
-            reports.append(in_layout(dump, layout, model))
+            reports.append(in_layout(dump, layout, config))
         except KernelError as reason:
             reasons.append(reason)
             continue
@@ -50,207 +48,175 @@ def identify(dump, config=None):
     return best
 
 
-def in_layout(dump, layout, model):
+def model_of(dump, config):
+    """What the config asks for; where that follows from the length of a sequence, for these positions."""
+    if config is None:
+        return None
+    model, given = answer(config), dump.tensors.get("position_ids")
+    if model["scaling"] in ("longrope", "dynamic") and given is not None and given.size and given.max() >= 0:
+        model = answer(config, tokens=int(given.max()) + 1)
+    if dump.metadata.get("weights") == "permuted":
+        model = {**model, "pairing": next(p for p in PAIRINGS if p != model["pairing"])}
+    return model
+
+
+@np.errstate(all="ignore")  # of numbers that are not finite, or zero
+def in_layout(dump, layout, config):
     report, parts = Report(layout), parts_of(dump, layout)
-    report.parts = parts
+    report.parts, model = parts, model_of(dump, config)
     for part in sorted(parts, key=lambda p: -p.x.shape[2]):
         if not (np.abs(part.x) > 0).any():
             report.say(part.name, "is zero or not finite: nothing can be determined from it", False)
             continue
-        others = [p for p in parts if p is not part and bool(p.other) == bool(part.other)]
-        helpers = [p for p in others if p.x.shape[-1] == part.x.shape[-1]]
-        like = next((p for p in others if p.pairs), None)
-        explain(report, dump, part, helpers, model, like)
+        explain(report, dump, part, model, config)
+    orders = [p.form.written for p in parts if p.form]
+    if both := len(orders) == 2 and orders[0] == orders[1] != "":
+        report.say("", words.BOTH_WRITTEN)
+    report.explained = report.explained and (both or not any(orders))
     return report
 
 
-def explain(report, dump, part, helpers, model, like):
-    heads = sum(p.x.shape[2] for p in (part, *helpers))
-    report.say(part.name, f"{part.x.shape[2]} heads of {part.x.shape[3]}, {part.dtype}, "
+def explain(report, dump, part, model, config):
+    heads, (planes, none_given), told, wanted = part.x.shape[2], planes_of(dump, part), None, None
+    report.say(part.name, f"{heads} head{'s' * (heads != 1)} of {part.x.shape[3]}, {part.dtype}, "
                f"{part.x.shape[0]} x {part.x.shape[1]} tokens")
-    if heads < 3 and like is None:
-        report.say("pairing", f"cannot be determined from {heads} heads: at least 3 are needed", False)
-        return
     if not np.isfinite(part.y).all():
         b, t, h, e = np.argwhere(~np.isfinite(part.y))[0]
         report.say("not finite", f"{int((~np.isfinite(part.y)).any((2, 3)).sum())} tokens of a finite input; "
                    f"first batch row {b}, token {t}, head {h}, element {e}", False)
     if part.out.any():
         report.say("left out", f"{int(part.out.sum())} tokens whose input is not finite, or zero")
-    offset = model.get("k_offset" if part.name == "k" else "q_offset", 0) if model else 0
-    wanted = np.arange(offset, offset + model["rotary_dim"]) if model else None
-    if model and wanted[-1] >= part.x.shape[3]:
-        raise KernelError(f"{part.name} has heads of {part.x.shape[3]}, and the config turns "
-                          f"{len(wanted)} from {offset}")
-    if heads < 3 or part.x.shape[2] < 3 and like is not None:
-        pair_alike(part, like)
-    else:
-        find_pairs(part, helpers, wanted)
-    if not part.window.size:
-        same = f"nothing: {part.other} is {part.name}" if part.other else "nothing: y is x"
-        report.say("rotated", same, bool(part.other))
+    if model:
+        wanted = model[part.offset] + np.arange(model["rotary_dim"])
+        if wanted[-1] >= part.x.shape[3]:
+            raise KernelError(words.TOO_NARROW.format(part.name, part.x.shape[3], len(wanted), wanted[0]))
+        angles = planes[0, ..., None] * np.array(model["inv_freq"])
+        told = (np.abs(np.exp(1j * angles) - 1) > 2 * room(part)).any((0, 1))
+    if (part.x == part.y).all():
+        still = not part.other and not planes.any() and (not model or model["attention_scale"] == 1)
+        text = words.EQUAL.format(part.other, part.name) if part.other else words.STILL if still else words.NOTHING
+        report.say("rotated", text, still or part.other)
         return
-    if part.pairs:
-        find_turns(part)
-    if part.other and (not part.pairs or part.left > 64):
-        if words := in_other_pairing(dump, part, model):
-            report.say("pairing", words, False)
-            return
-    if not part.pairs:
+    freqs, given = list(variants(config, model, part.x.shape[3])) if model else [], dump.tensors.get("inv_freq")
+    if given is not None and not model:
+        freqs = [Frequencies(words.FILES, np.ravel(given).astype("f8"), right=True)]
+    if part.other:
+        explain_two(report, part, planes, freqs, model)
+        return
+    find_form(part, model, told)
+    if not part.form:
         report.pairs_known = False
         report.say("pairing", "unknown: no partner explains the elements", False)
         return
-    right = wanted is None or np.array_equal(part.window, wanted)
-    report.say("rotated", f"{elements_text(part.window)}; the others are copied" + (
-        "" if right else f", where the model has {elements_text(wanted)}"), right)
-    wanted = model["pairing"] if model else dump.metadata.get("pairing")
-    wrong = f", where the model has {wanted}" if wanted and wanted != part.pairing else ""
-    written = f", written as {part.written}" if part.written else ""
-    report.say("pairing", part.pairing + written + wrong, not wrong and not written)
-    for note in part.notes:
-        report.say("", note)
-    if part.left > 64:
-        report.say("fit", f"one rotation of a token's heads leaves {part.left:.3g} u", False)
+    say_form(report, dump, part, model, wanted)
+    if not say_scale(report, part, model):
+        return
+    if none_given:
+        report.say("", "no positions in the file: 0, 1, 2, ... are taken")
+    say_turns(report, part, planes, freqs, model)
+
+
+def say_form(report, dump, part, model, window):
+    form = part.form
+    if form.norm:
+        report.say("norm", words.NORM[form.norm].format(words.OVER[form.over]), form.norm != "after")
+    right = window is None or np.array_equal(form.window, window)
+    off = not_copied(part, *pairs_of(part.x, part.y, form)[2:], form) & ~part.out[:, :, None, None]
+    others = words.CHANGED.format(100 * off.mean()) if off.any() else words.OTHERS_ARE[form.over] if off.size else ""
+    wrong = "" if right else words.MODEL_HAS.format(words.elements(window))
+    report.say("rotated", f"{words.elements(form.window)}{others}{wrong}", right and not off.any())
+    wanted = model["pairing"] if model else dump.metadata.get("pairing", form.pairing)
+    written = words.WRITTEN.format(form.written) if form.written else ""
+    wrong = words.MODEL_HAS.format(wanted) if wanted != form.pairing else ""
+    report.say("pairing", form.pairing + written + wrong, not wrong)
+    if wrong and not written and model and "weights" not in dump.metadata:
+        report.say("", words.PERMUTED)
+
+
+def say_scale(report, part, model):
+    """Divides the turns by their common size; whether there is any."""
     sizes = np.abs(part.r)[np.abs(part.r) > 0]  # and no NaN
     scale = float(np.median(sizes)) if sizes.size else 0.0
+    wanted, most = model["attention_scale"] if model else scale, room(part)
     if not scale:
         report.say("scale", "0: nothing of the window is left", False)
-        return
-    wanted, room = model["attention_scale"] if model else scale, 2 * UNIT[part.dtype] + 1e-6
-    if max(abs(scale - 1), abs(wanted - 1)) > room:
-        digits = 6 if part.dtype in ("f32", "f64") else 3
-        right = abs(scale / wanted - 1) <= room
-        report.say("scale", f"{scale:.{digits}g}" + (
-            "" if right else f", where the model has {wanted:.{digits}g}"), right)
+        return False
+    if part.form.weights is None and max(abs(scale - 1), abs(wanted - 1)) > most:  # else it is one with them
+        right = abs(scale / wanted - 1) <= most
+        report.say("scale", f"{scale:.4g}" + ("" if right else words.MODEL_HAS.format(f"{wanted:.4g}")), right)
+    scale = next((s for s in (wanted if model else 1.0, 1.0) if abs(scale / s - 1) <= most), scale)
     part.r, part.scale = part.r / scale, scale
-    if part.other:
-        relative(report, dump, part, model)
+    return True
+
+
+def say_turns(report, part, planes, freqs, model):
+    n = len(part.form.i)
+    account, ties = search(part, planes, freqs, model)
+    part.sign, part.freq = account.sign, account.freq.values
+    bad, as_given = ~account.holds, account.positions == words.AS_GIVEN
+    if bad.any(-1).mean() > 0.5 and bad.any((0, 1)).sum() > max(n // 8, 1):
+        report.say("inv_freq", words.UNKNOWN.format(100 * fit_share(part, account)), False)
+        report.say("positions", words.NOT_FOUND.format(*first_of(part, account)), False)
         return
-    p = positions_of(dump, part)
-    if p is None:
-        report.say("", "no positions in the file: 0, 1, 2, ... are taken")
-        p, _ = assumed(dump, part)
-    angles(report, dump, part, p, model, scale)
-
-
-def elements_text(window):
-    """64 elements from 0; or the runs of elements."""
-    runs = np.split(window, np.flatnonzero(np.diff(window) > 1) + 1)
-    text = ", ".join(f"{r[0]} to {r[-1]}" for r in runs[:8])
-    return f"{len(window)} elements" + (f": {text}" if len(runs) > 1 else f" from {window[0]}")
-
-
-def angles(report, dump, part, p, model, scale):
-    tolerance = (8 if part.dtype in ("f32", "f64") else 16) * UNIT[part.dtype] + 1e-6
-    if p.ndim == 2:
-        row = int((~part.out).sum(1).argmax())
-        found = frequencies(report, dump, part, (row, np.arange(p.shape[1])), p[row], model, tolerance, p)
-        if found is not None:
-            part.freq = found
-            where(report, part, p, found, tolerance, scale)
-        return
-    alike = np.flatnonzero((p[:, 0] == p[0, 0]).all(0))  # tokens of text, say
-    found = frequencies(report, dump, part, (0, alike), p[0, 0, alike], model, tolerance)
-    if found is not None:
-        axes(report, part, p, found, tolerance, scale, model)
-
-
-def axes(report, part, planes, freq, tolerance, scale, model):
-    """Which axis of the positions turns each pair."""
-    fits = np.stack([matches(part.r, freq, plane, tolerance).all((0, 1)) for plane in planes])
-    words = ["none" if not f.any() else "any" if f.all() else "or".join(map(str, np.flatnonzero(f)))
-             for f in fits.T]
-    runs = [(w, len(list(g))) for w, g in itertools.groupby(words)]
-    text = "of each pair: " + ",".join(f"{w}*{count}" for w, count in runs)
-    holds, taken = bool(fits.any(0).all()), fits.argmax(0)
-    if model and "axes" in model:
-        taken = np.array(model["axes"])
-        if not fits[taken, np.arange(len(taken))].all():
-            runs = [f"{a}*{len(list(g))}" for a, g in itertools.groupby(model["axes"])]
-            text, holds = f"{text}, where the model has {','.join(runs)}", False
-    report.say("axes", text, holds)
-    if holds:
-        say_precision(report, part, freq, np.moveaxis(planes[taken], 0, -1), scale)
-
-
-def frequencies(report, dump, part, rows, p, model, tolerance, positions=None):
-    """inv_freq by tokens `rows` (batch row, tokens) at positions p, or else by all tokens; None: cannot
-    be told, which is said."""
-    n = len(part.pairs)
-    wanted = np.ravel(model["inv_freq"] if model else dump.tensors.get("inv_freq", ()))
-    wanted = wanted if len(wanted) == n else None
-    whose = "the config's" if model else "the file's"
-    made = estimate(part.r[rows], p, tolerance)
-    if made is None and positions is not None:
-        made = estimate(part.r.reshape(-1, n), positions.ravel(), tolerance)
-    if made is None:
-        if wanted is None:
-            report.say("inv_freq", "cannot be determined: no two tokens are one position apart", False)
-            return None
-        made = wanted, 1
-    found, lag = made
-    if part.pairing == "a permutation":  # which element of a pair is first is not known
-        order = np.argsort(-np.abs(found))
-        part.pairs = [part.pairs[k] if found[k] > 0 else part.pairs[k][::-1] for k in order]
-        found = np.abs(found[order])
-        find_turns(part)
-    if np.median(found) < 0:
-        found, part.r, part.sign = -found, part.r.conj(), -1
+    if account.sign < 0:
         report.say("direction", "backwards", False)
-    noise = 2 * tolerance / lag + 2.0**-22 * np.abs(found)  # with that of f32 angles and frequencies
-    if wanted is not None and (np.abs(found - wanted) <= noise).all():
-        report.say("inv_freq", whose)
-        return np.array(wanted)
-    base = base_of(found, noise)
-    rule = None if base else rule_of(found, noise)
-    if base or rule:
-        powers = rule[1] if rule else base[1] * base[0] ** (-np.arange(n) / n)
-        fit = [matches(part.r[rows], f, p, tolerance).mean() for f in (powers, found)]
-        found, base, rule = (powers, base, rule) if fit[0] > fit[1] - 0.01 else (found, None, None)
-    report.say("inv_freq", (rule[0] if rule else base_words(base, found, n, noise)) + (
-        f"; {whose} begin {', '.join(f'{f:.4g}' for f in wanted[:4])}" if wanted is not None else ""),
-        wanted is None and not (base and base[1] == 2))
-    return found
-
-
-def base_words(base, found, n, noise):
-    if not base:
-        return f"of no single base: {', '.join(f'{f:.4g}' for f in found[:4])}, ..."
-    factor = "" if base[1] == 1 else ", each twice: it is turned twice" if base[1] == 2 else (
-        f", each divided by {1 / base[1]:.4g}")
-    blind = int((found < noise).sum())
-    blind = f"; {blind} pairs turn too little to tell" if blind else ""
-    return f"powers of theta {base[0]:.6g}{factor}, each within {noise.max():.1e}{blind}"
-
-
-def where(report, part, p, freq, tolerance, scale):
-    low = max(min(int(p.min()) - 8, 0), -POSITIONS)
-    high = min(max(int(p.max()) + 8, 0), low + POSITIONS)
-    few = (slice(8), slice(None, None, max(part.r.shape[1] // 64, 1)))
-    found, near = np.zeros(p.shape, "i8"), np.zeros(p.shape, bool)
-    found[few], near[few] = effective(part.r[few], freq, tolerance, low, high)
-    for words, taken in position_accounts(p, found, near & ~part.out):
-        good = matches(part.r, freq, taken, tolerance)
-        if good.all():
-            report.say("positions", words, words == "as given")
-            say_precision(report, part, freq, np.asarray(taken, "f8"), scale)
-            return
-    good = matches(part.r, freq, p, tolerance)
-    b, t, pair = np.argwhere(~good)[0]
-    turned, wanted = np.angle(part.r[b, t, pair]), float(p[b, t] * freq[pair])
-    wrong, what = int((~good).any(-1).sum()), f"batch row {b}, token {t} (position {p[b, t]}), pair {pair}"
-    how = (f"turned by {turned:.6g} rad times {abs(part.r[b, t, pair]):.4g}, should be "
-           f"{math.remainder(wanted, 2 * math.pi):.6g}")
-    few = f"as given, but for {wrong} of {p.size} tokens; first {what}: {how}"
-    many = f"unknown: wrong from {what} on: {how}; {100 * good.mean():.1f} % of the pairs fit"
-    report.say("positions", few if wrong < p.size / 2 else many, False)
-
-
-def say_precision(report, part, freq, positions, scale):
-    words, share = precision(part, freq, positions, scale)
+    blind = int((~account.tells(part)).all((0, 1)).sum())
+    report.say("inv_freq", account.freq.words + bool(blind) * words.BLIND.format(blind, n),
+               account.freq.right or not freqs and words.TWICE not in account.freq.words)
+    names = [*dict.fromkeys(words.account(other, account) for other in ties)]
+    if names:
+        text = words.CANNOT_TELL if account.freq.right and as_given else words.OR
+        report.say("", text.format("; ".join(names[:4]) + ("; ..." if len(names) > 4 else "")))
+    if len(planes) > 1:
+        own = np.array(model["axes"]) if model and "axes" in model else account.axes
+        right = np.array_equal(account.axes, own)
+        where = "" if right else words.MODEL_HAS.format(words.sections(own))
+        report.say("axes", words.sections(account.axes) + where, right)
+    if not account.whole:
+        say_parting(report, part, account)
+        return
+    report.say("positions", account.positions, as_given)
+    text, share = rendition(part, account)[:2]
     how = "to the last bit" if part.dtype in ("bf16", "f16") else "within 4 u"
-    report.say("precision", f"{words} ({100 * share:.1f} % of the elements {how})"
+    report.say("precision", f"{text} ({100 * share:.1f} % of the elements {how})"
                if share > 0.5 else "unknown: no account gives the bits")
+    say_misfits(report, part, account)
+
+
+def say_parting(report, part, account):
+    """Where the best account parts from what was found: few pairs, or few tokens."""
+    bad, tokens = np.flatnonzero((~account.holds).any((0, 1))), (~account.holds).any(-1)
+    b, t, place, how = first_of(part, account)
+    if len(bad) <= max(len(account.axes) // 8, 1) and tokens.sum() > 1:
+        report.say("fit", words.BUT_PAIRS.format(words.listed(bad), b, t, place, how), False)
+        return
+    if account.found and account.found[1][b, t]:
+        how = words.AS_POSITION.format(account.found[0][b, t])
+    report.say("positions", words.OFF.format(account.positions, int(tokens.sum()), tokens.size, b, t, place, how), False)
+
+
+def first_of(part, account):
+    """(batch row, token, its position, how it is turned) of the first that the account does not predict."""
+    b, t, k = np.argwhere(~account.holds)[0]
+    wanted = math.remainder(account.angles()[b, t, k], 2 * math.pi)
+    r = part.r[b, t, k]
+    return b, t, words.listed(account.planes[:, b, t]), words.AS_NONE.format(np.angle(r), abs(r), k, wanted)
+
+
+def say_misfits(report, part, account):
+    """Every pair of every head against the account."""
+    (z, v, *_), angles = pairs_of(part.x, part.y, part.form), account.angles()
+    row = part.scale * np.exp(1j * angles)
+    row = np.where(turns(part, angles) == part.r, row, -row)
+    most = part.scale * account.room(part, angles)[:, :, None] * np.abs(z) + 4 * LEAST[part.dtype]
+    bad = np.abs(v - row[:, :, None] * z) > most
+    bad &= ~part.out[:, :, None, None]
+    if not bad.any():
+        return
+    (b, t, h, e), heads = np.argwhere(bad)[0], np.flatnonzero(bad.any((0, 1, 3)))
+    few = f"every head but {words.listed(heads)}" if len(heads) <= bad.shape[2] // 2 else (
+        f"all but {100 * bad.mean():.3g} % of the elements")
+    report.say("fit", f"{few}; first batch row {b}, token {t}, head {h}, element {part.form.i[e]}", False)
 
 
 def main(file, config="", form=""):

@@ -1,173 +1,287 @@
-"""Frequencies, positions and roundings that lead to the turns of pairs."""
+"""Accounts: frequencies, positions and axes that predict every turn of every token. The config's come first,
+then what known errors make of them, then estimates."""
 
 import itertools
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..angles import rounded
-from .pairs import UNIT
+from . import words
+from .frequencies import Frequencies, estimate, named, usual
+from .pairs import UNIT, room
+
+FAR = 1 << 31  # positions that int32 holds
+MOST_BITS = 1 << 17  # elements whose bits are compared
 
 
-def estimate(r, positions, tolerance):
-    """(inv_freq of each pair, the longest step that it rests on), from differences of tokens, shortest
-    first: a sum over tokens that are a step apart gives its angle, and ever longer steps refine it.
-    None: no two tokens are one apart. Those of later tokens count while they agree, as they may be
-    clamped or wrapped."""
-    good = np.flatnonzero(~np.isnan(r).any(-1) & (np.abs(r) > 0).all(-1))
-    unique, first = np.unique(positions[good], return_index=True)
-    z = r[good][first] / np.abs(r[good][first])
-    place = {int(v): k for k, v in enumerate(unique)}
-    freq, step, used = None, 1, 0
-    while len(unique) and step <= unique[-1] - unique[0]:
-        known = unique[:64].tolist() if step < 64 else unique.tolist()
-        last = known[-1]
-        both = [(place[v], place[v + step]) for v in known if v + step <= last and v + step in place]
-        both = both[:: max(len(both) // 64, 1)]
-        if both:
-            a, b = np.array(both).T
-            turns = (z[b] * z[a].conj()).mean(0)
-            angle = np.angle(turns)
-            if step >= 64:
-                off = np.abs(np.angle(np.exp(1j * (freq * step - angle))))
-                if np.abs(turns).min() < 0.99 or (off > 2 * tolerance * (step / used + 1)).any():
-                    break
-            if freq is None and step > 1:
-                return None
-            whole = 0 if freq is None else np.round((freq * step - angle) / (2 * math.pi))
-            freq, used = (angle + 2 * math.pi * whole) / step, step
-        elif freq is None:
-            return None
-        step *= 2
-    return None if freq is None else (freq, used)
+@dataclass
+class Account:
+    """planes: [axes, batch, tokens]; axes: the axis of each pair."""
+
+    freq: Frequencies
+    planes: np.ndarray
+    axes: np.ndarray
+    positions: str = words.AS_GIVEN
+    sign: int = 1
+    holds: np.ndarray = None  # [batch, tokens, pairs]: the turns that it predicts
+    whole: bool = False
+    found: tuple = None  # positions that the turns tell, and whether they explain a token
+    rendered: tuple = None
+
+    def angles(self, few=slice(None)):
+        planes = np.asarray(self.planes, "f8")[self.axes][:, :, few]
+        return self.sign * np.moveaxis(planes, 0, -1) * self.freq.values
+
+    def judged(self, part):
+        angles = self.angles()
+        self.holds = np.abs(turns(part, angles) - np.exp(1j * angles)) <= self.room(part, angles)
+        self.holds |= np.isnan(part.r)
+        self.whole, self.rendered = bool(self.holds.all()), None
+        return self
+
+    def room(self, part, angles):
+        return room(part) + np.abs(angles) * self.freq.slack
+
+    def tells(self, part):
+        """[batch, tokens, pairs]: what turns by more than the bound."""
+        angles = self.angles()
+        return (np.abs(np.exp(1j * angles) - 1) > self.room(part, angles)) & ~np.isnan(part.r)
 
 
-def matches(r, freq, positions, tolerance):
-    """Whether r is e^(i f p), for all tokens and pairs of which something can be told."""
-    angle = positions[..., None] * freq
-    room = np.minimum(tolerance + np.abs(angle) * 2.0**-22, 0.25)
-    return (np.abs(r - np.exp(1j * angle)) <= room) | np.isnan(r)
+def turns(part, angles):
+    """r; where a norm has weights, the sign of a pair's weights is that with which the pair fits."""
+    if part.form.weights is None:
+        return part.r
+    return np.where(np.nansum((part.r * np.exp(-1j * angles)).real, (0, 1)) < 0, -part.r, part.r)
 
 
-def effective(r, freq, tolerance, low, high):
-    """For each token the position whose angles are nearest to r, and whether one of low..high is near."""
-    candidates = np.exp(-1j * np.arange(low, high + 1)[:, None] * freq)
-    flat = np.nan_to_num(r)
-    flat = (flat / np.maximum(np.abs(flat), 1e-300)).reshape(-1, r.shape[-1])
-    score = (flat @ candidates.T).real / len(freq)
-    best = score.argmax(1)
-    good = score[np.arange(len(best)), best] > 1 - 100 * tolerance**2 - 1e-4
-    return (best + low).reshape(r.shape[:-1]), good.reshape(r.shape[:-1])
+def effective(r, freq, most, start):
+    """For each token the position that its pairs tell, nearest to `start`: coarse from slow pairs, exact from
+    fast ones; and whether it explains all of them."""
+    known = np.abs(np.nan_to_num(r)) > 0.5
+    angle, p, total = np.angle(np.where(known, r, 1)), np.broadcast_to(start, r.shape[:-1]).astype("f8"), 1e-300
+    for k in np.argsort(freq.values)[np.sum(freq.values <= 0) :]:
+        value = freq.values[k]
+        weight = known[..., k] * (value / (most + np.abs(p) * value * freq.slack[k])) ** 2
+        total = total + weight
+        p = p + weight / total * np.angle(np.exp(1j * (angle[..., k] - p * value))) / value
+    best, held = np.round(p), np.zeros(p.shape)
+    for step in (0, 1, -1):
+        at = (np.round(p) + step)[..., None] * freq.values
+        share = ((np.abs(r - np.exp(1j * at)) <= most + np.abs(at) * freq.slack) | ~np.isfinite(r)).mean(-1)
+        best, held = np.where(share > held, np.round(p) + step, best), np.maximum(held, share)
+    return best.astype("i8"), held == 1
 
 
-def position_accounts(p, found, near):
-    """(words, positions) of what may have been taken in place of p."""
-    yield "as given", p
-    if near.any():
-        for shift in sorted({int(s) for s in (found - p)[near]}, key=abs)[:4]:
-            yield f"shifted by {shift:+d}", p + shift
-        most = int(found[near].max())
-        yield f"clamped at {most}", np.minimum(p, most)
-        off = np.abs(p - found)[near & (found != p)]
-        size = int(np.gcd.reduce(off)) if off.size else 0
-        if size > 1:
-            yield f"modulo {size}", p % size
-    yield "those of batch row 0 for all", np.broadcast_to(p[:1], p.shape)
-    yield "the index of the token", np.broadcast_to(np.arange(p.shape[1]), p.shape)
+def far_shift(r, freq, most, start):
+    """By how much one token [pairs] is shifted, within all that int32 holds: the slowest pair leaves a place in
+    each of its periods, and the others rule out all but a few. None: unknown."""
+    slow = freq.values[freq.values > 0].min()
+    last = min(FAR, 0.25 / np.median(freq.values * freq.slack))  # beyond, roundings leave nothing to tell
+    count = int(min(last * slow / (2 * math.pi) + 1, 1 << 14))
+    starts = start + np.arange(-count, count + 1) * 2 * math.pi / slow
+    found, held = effective(np.broadcast_to(r, (len(starts), len(r))), freq, most, starts)
+    return int(min(found[held] - start, key=abs)) if held.any() else None
+
+
+def position_words(p, found, sure, alone):
+    """(words, positions) of what may have been taken in place of p, the simplest first. `alone`: on one axis."""
+    yield words.AS_GIVEN, p
     for dtype in ("bf16", "f16"):
-        yield f"rounded to {dtype}", rounded(p.astype("f8"), dtype)
+        yield words.ROUNDED_TO.format(dtype), rounded(p.astype("f8"), dtype)
+    index, off = np.arange(p.shape[1]), (found - p)[sure]
+    if off.size:
+        values, counts = np.unique(off, return_counts=True)
+        shift, most, size = int(values[counts.argmax()]), int(found[sure].max()), int(np.gcd.reduce(np.abs(off)))
+        if off.size > 1 and not np.ptp(found[sure]) and np.ptp(p[sure]):
+            yield words.ONE_FOR_ALL.format(most), np.full_like(p, most)
+        yield words.SHIFTED.format(shift), p + shift
+        yield words.CLAMPED.format(most), np.minimum(p, most)
+        if size > 1:
+            yield words.MODULO.format(size), p % size
+    yield words.ROW_0, np.broadcast_to(p[:1], p.shape)
+    where = words.jumps(index - p[0]) if len(p) == 1 and alone else None
+    yield words.INDEX + (f": {where}" if where else ""), np.broadcast_to(index, p.shape)
+    at = np.flatnonzero(sure.all(0)) if alone else ()
+    if len(at) > 2 and (found[0, at[-1]] - found[0, at[0]]) % (at[-1] - at[0]) == 0:
+        step = int(found[0, at[-1]] - found[0, at[0]]) // int(at[-1] - at[0])
+        first = int(found[0, at[0]] - step * at[0])
+        text = words.STEP.format(step, *(first + step * k for k in (0, 0, 1, 2)))
+        yield text, np.broadcast_to(first + step * index, p.shape)
+    if not alone or not sure.any():
+        return
+    filled = np.where(sure, found - p, 0)
+    for b, t in np.argwhere(~sure):  # of which nothing is known
+        filled[b, t] = filled[b, t - 1] if t else 0
+    texts = [words.jumps(row) or words.offset(int(row[0]), True) * (not np.ptp(row)) for row in filled[:5]]
+    if len(filled) <= 4 and all(texts):
+        rows = "; ".join(words.ROW.format(b, t) for b, t in enumerate(texts))
+        yield texts[0] if len(set(texts)) == 1 else rows, p + filled
+    if sure.all():
+        yield words.OTHERS.format(words.listed(found.ravel()[:4]), words.listed(p.ravel()[:4])), found
 
 
-def base_of(freq, noise, pairs=None):
-    """(theta, factor) if all frequencies are factor theta^(-k / n) within `noise`, else None; of the
-    first ones of n `pairs`, if there are more. The roundest theta that fits is taken; the error of a
-    frequency is absolute, so large ones weigh."""
-    n, noise = pairs or len(freq), np.broadcast_to(noise, len(freq))
-    k, sure = np.arange(len(freq)), freq > 8 * noise
-    if sure.sum() < 2:
-        return None
-    logs, weights = np.log(freq[sure]), freq[sure] ** 2
-    alone = -(weights * k[sure] * logs).sum() / max((weights * k[sure] ** 2).sum(), 1e-300), 1.0
-    slope, level = np.polyfit(k[sure], logs, 1, w=freq[sure])
-    for slope, factor in (alone, (-slope, float(f"{math.exp(level):.4g}"))):
-        exact = math.exp(min(slope * n, 700))
-        for theta in (*(float(f"{exact:.{digits}g}") for digits in range(1, 7)), exact):
-            if (np.abs(factor * theta ** (-k / n) - freq) <= noise).all():
-                return theta, factor
-    return None
-
-
-def rule_of(freq, noise):
-    """(words, frequencies) of a rule that keeps the first powers of theta, divides the last by a factor,
-    and mixes between: by the wavelength, as llama3 does, or by the index, as yarn does. Else None."""
-    n = len(freq)
-    k = np.arange(n)
-    noise = np.broadcast_to(noise, n)
-    bases = (base_of(freq[:m], noise[:m], n) for m in range(n - 1, 3, -1))
-    base = next((b for b in bases if b and b[1] == 1), None)
-    if not base:
-        return None
-    plain = base[0] ** (-k / n)
-    sure, share = plain > 32 * noise, freq / plain
-    low = share[sure].min()
-    least = np.median(share[sure][share[sure] <= low + 2 * (noise / plain)[sure]])
-    factor = float(f"{1 / least:.3g}")
-    if factor < 1.01:
-        return None
-    kept = (share - 1 / factor) / (1 - 1 / factor)
-    ramp = sure & (kept > 0.02) & (kept < 0.98)
-    for name, by in (("llama3", plain), ("yarn", k)) if ramp.sum() > 1 else ():
-        slope, level = np.polyfit(by[ramp], kept[ramp], 1, w=plain[ramp])
-        ends = [(1 - level) / slope, -level / slope]  # where all is kept, and nothing
-        if name == "llama3" and min(ends) <= 0:
+def of_positions(part, account, far):
+    """The account with the same frequencies and axes, and positions that the turns tell; or None. `far`: any shift."""
+    most, alone, held = room(part), len(account.planes) == 1, []
+    r = np.conj(part.r) if account.sign < 0 else part.r
+    few = np.unique(np.linspace(0, r.shape[1] - 1, 12).astype(int))
+    for axis, plane in enumerate(account.planes):
+        mine = account.axes == axis
+        if not mine.any():
             continue
-        if name == "llama3":  # in wavelengths
-            ends = [2 * math.pi / e for e in ends]
-        ways = [[(1 - round(math.log2(e)) / math.log2(e) if e > 1 else 1, 2.0 ** round(math.log2(e))),
-                 (0, float(f"{e:.3g}")), (0, e)] if name == "llama3" else [(e - round(e), round(e)), (0, e)]
-                for e in ends]
-        for first, last in itertools.product(*([e for off, e in w if abs(off) < 0.1] for w in ways)):
-            begin, end = (2 * math.pi / first, 2 * math.pi / last) if name == "llama3" else (first, last)
-            mixed = np.clip((by - end) / (begin - end), 0, 1) if begin != end else kept
-            own = plain * (mixed + (1 - mixed) / factor)
-            if (np.abs(own - freq) <= 4 * noise + 1e-4 * own).all():
-                what = "a wavelength of" if name == "llama3" else "pair"
-                return (f"powers of theta {base[0]:.6g} with the rule {name}: up to {what} {first:.4g} as "
-                        f"they are, from {last:.4g} on divided by {factor:g}"), own
-    return None
+        freq, shift = Frequencies("", account.freq.values[mine], account.freq.slack[mine] - 2.0**-23), 0
+        if effective(r[:, few][..., mine], freq, most, plane[:, few])[1].mean() < 0.3:
+            whole = np.argwhere(np.isfinite(r).all(-1))
+            b, t = whole[0] if len(whole) else (0, 0)
+            shift = far_shift(r[b, t][mine], freq, most, int(plane[b, t])) if far else None
+        if shift is None:
+            return None
+        account.found = found, sure = effective(r[..., mine], freq, most, plane + shift)
+        held.append({})
+        for text, other in position_words(plane, found, sure & ~part.out, alone):
+            planes = np.where(np.arange(len(account.planes))[:, None, None] == axis, other, account.planes)
+            if replace(account, planes=planes).judged(part).holds[..., mine].all():
+                held[-1][text] = axis, other
+                if alone:
+                    break
+        if not held[-1]:
+            return None
+    shared = next((t for t in held[0] if all(t in each for each in held)), None)
+    taken, planes = [shared or next(iter(each)) for each in held], np.array(account.planes, "f8")
+    for text, each in zip(taken, held):
+        planes[each[text][0]] = each[text][1]
+    text = "; ".join(words.AXIS.format(each[t][0], t) for t, each in zip(taken, held))
+    if shared:
+        text = shared if alone or shared == words.AS_GIVEN else words.EACH_AXIS.format(shared)
+    return replace(account, planes=planes, positions=text).judged(part)
 
 
-def precision(part, freq, positions, scale):
-    """What was rounded: the account that gives most of y's very bits, and its share."""
-    few = slice(None, None, max(part.x.shape[1] // 128, 1))
-    i, j = np.array(part.pairs).T
-    z, v = (a[:, few][..., i] + 1j * a[:, few][..., j] for a in (part.x, part.y))
-    p = positions[:, few].astype("f8")
-    p = p[..., None] if p.ndim == 2 else p  # else each pair has its own
-    rounded_angle = (p.astype("f4") * freq.astype("f4")).astype("f8")
-    ways = {"angles exact": p * freq, "an f32 angle": rounded_angle}
-    best = ("", -1.0)
-    for words, angle in ways.items():
-        for table in ("", "bf16", "f16"):
-            row = scale * np.exp(1j * part.sign * angle)
-            if table:
-                row = rounded(row.real, table) + 1j * rounded(row.imag, table)
-            narrow = part.dtype if part.dtype in ("bf16", "f16") else ""
-            for products in ("", narrow) if narrow else ("",):
-                same = is_same(part.dtype, z, row[:, :, None], v, products)
-                share = float(same[np.isfinite(v)].mean())
-                if share > best[1] + 0.01:
-                    best = ((words + (f", cos and sin in {table}" if table else "") + (
-                        f", products rounded to {products}" if products else "")), share)
+def axis_maps(planes, model, n):
+    """The axis of each pair as it may be: the model's, sections, turns, one for all, exchanged ones."""
+    count = len(planes)
+    own = np.array(model["axes"]) if len((model or {}).get("axes", ())) == n else np.arange(n) * count // n
+    if count == 1:
+        return [np.zeros(n, int)]
+    sizes, mixed = np.bincount(own, minlength=count), np.zeros(n, int)
+    sections = np.repeat(np.arange(len(sizes)), sizes)
+    for axis in range(1, count):
+        mixed[axis : count * sizes[axis] : count] = axis
+    out = [own, sections, mixed, np.arange(n) % count] + [np.full(n, a) for a in range(count)]
+    out += [np.array(order)[m] for m in out[:3] if m.max() < count for order in itertools.permutations(range(count))]
+    return [np.array(m) for m in dict.fromkeys(tuple(m.tolist()) for m in out if m.max() < count)]
+
+
+def observed_axes(part, account):
+    """The axis with which each pair fits, that of the account where it does."""
+    n, axes = len(account.axes), range(len(account.planes))
+    fits = np.stack([replace(account, axes=np.full(n, a)).judged(part).holds.all((0, 1)) for a in axes])
+    return np.where(fits[account.axes, np.arange(n)], account.axes, fits.argmax(0))
+
+
+def beats(part, one, other):
+    """Whether the outputs are nearer to one account than to another beyond doubt: of the turns that the two,
+    with the roundings that fit each best, predict apart, it wins so many more that chance would give them
+    once in 10^9."""
+    (*_, v, a), (*_, b) = (rendition(part, account) for account in (one, other))
+    apart = (a != b).any(2) & np.isfinite(v).all(2)
+    nearer = np.sign((np.abs(b - v) ** 2).sum(2) - (np.abs(a - v) ** 2).sum(2))[apart]
+    return nearer.sum() > 6 * math.sqrt(max(np.abs(nearer).sum(), 1))
+
+
+def rendition(part, account):
+    """(words, share, v, prediction of v): the roundings that give most of y's very bits, in few tokens."""
+    if account.rendered:
+        return account.rendered
+    few, narrow = slice(None, None, max(part.x.size // MOST_BITS, 1)), part.dtype in ("bf16", "f16")
+    z, v = (a[:, few][..., part.form.i] + 1j * a[:, few][..., part.form.j] for a in (part.x, part.y))
+    planes = np.asarray(account.planes, "f4")[account.axes][:, :, few]
+    single = account.sign * (np.moveaxis(planes, 0, -1) * account.freq.values.astype("f4")).astype("f8")
+    best, good, tables = ("", -1.0), np.isfinite(v), ("", "bf16", "f16") if narrow else ("",)
+    for (name, angle), table, rounds in itertools.product(
+            (("angles exact", account.angles(few)), ("an f32 angle", single)), tables, (False, narrow)[: 1 + narrow]):
+        row = narrowed(part.scale * np.exp(1j * angle), table)[:, :, None]
+        terms = [narrowed(z * t, rounds and part.dtype) for t in (row.real, 1j * row.imag)]
+        made = narrowed(terms[0] + terms[1], narrow and part.dtype)
+        same = (made == v) if narrow else np.abs(made - v) <= 4 * UNIT[part.dtype] * np.abs(z)
+        share = float(same[good].mean()) if good.any() else 0.0
+        if share > best[1] + 0.01:
+            text = [name] + [f"cos and sin in {table}"] * bool(table) + [f"products rounded to {part.dtype}"] * rounds
+            best = (", ".join(text), share, v, made)
+    account.rendered = best
     return best
 
 
-def is_same(dtype, z, row, v, products):
-    """Whether v is the rotation of z: to the last bit of a 16-bit type, else within 4 u."""
-    if dtype not in ("bf16", "f16"):
-        return np.abs(z * row - v) <= 4 * UNIT[dtype] * np.abs(z)
-    terms = [z.real * row.real, z.imag * row.imag, z.imag * row.real, z.real * row.imag]
-    if products:
-        terms = [rounded(t, products) for t in terms]
-    re, im = rounded(terms[0] - terms[1], dtype), rounded(terms[2] + terms[3], dtype)
-    return (re == v.real) & (im == v.imag)
+def narrowed(values, dtype):
+    """As rounded(), of complex numbers that f32 holds, and many times as fast."""
+    if not dtype:
+        return values
+    single = np.ascontiguousarray(values).view("f8").astype("f4")
+    if dtype == "f16":
+        return single.astype("f2").astype("f8").view("c16")
+    bits = single.view("u4")
+    return ((bits + (0x7FFF + ((bits >> 16) & 1))) & np.uint32(0xFFFF0000)).view("f4").astype("f8").view("c16")
+
+
+def search(part, planes, freqs, model):
+    """(the account that predicts most, others that predict all as well, which these tokens cannot tell from
+    it). `freqs`: what is given, and what errors make of it; may be empty."""
+    n, more = len(part.form.i), []
+    freqs = [f for f in freqs if len(f.values) == n]
+    maps = axis_maps(planes, model, n)
+    guesses = freqs or [f for b in {1, len(planes)} if n % b == 0 for f in usual(n, b)]
+    plain = [Account(f, planes, m, sign=s).judged(part) for s in (1, -1) for f in guesses for m in maps]
+    whole = [a for a in plain if a.whole]
+    for account in plain if not whole else ():
+        if not whole or account.sign == whole[0].sign and account.axes is whole[0].axes:
+            found = of_positions(part, account, account is plain[0])
+            whole += [found] if found and found.whole else []
+    if not whole or not freqs or whole[0].positions != words.AS_GIVEN:
+        more = [a.judged(part) for a in estimated(part, planes, maps, freqs)]
+        whole += [a for a in more if a.whole]
+    if not whole:
+        made = [of_positions(part, a, False) for a in more]
+        mapped = [a for a in plain if a.sign > 0 and a.axes is maps[0]] if len(planes) > 1 else []
+        made += [replace(a, axes=observed_axes(part, a)).judged(part) for a in mapped]
+        whole = [a for a in made if a and a.whole]
+    if not whole:
+        return max(plain + more, key=lambda a: round(fit_share(part, a), 1)), []  # the first of those alike
+    whole = [a for a in whole if a.freq.named] or whole[:1]
+    pick = whole[0]
+    others = [a for a in whole[1:] if differs(a, pick) or a.positions != pick.positions][:24]
+    for other in others:
+        pick = other if beats(part, other, pick) else pick
+    return pick, [a for a in (whole[0], *others) if a is not pick and not beats(part, pick, a)]
+
+
+def differs(one, other):
+    """Whether two accounts differ by more than the roundings of f32."""
+    a, b = one.angles(), other.angles()
+    same = np.abs(a) * np.maximum(one.freq.slack, other.freq.slack) + 2.0**-40
+    return bool((np.abs(a - b) > same).any())
+
+
+def fit_share(part, account):
+    """The share that an account predicts of the turns that are any."""
+    tells = account.tells(part) | (np.abs(part.r - 1) > room(part))
+    return account.holds[tells].mean() if tells.any() else 1.0
+
+
+def estimated(part, planes, maps, freqs):
+    """Accounts of frequencies that the turns of tokens a step apart tell."""
+    n, alike = len(part.form.i), (planes == planes[:1]).all(0)  # tokens of text, say
+    if alike.sum() < 2:
+        return
+    most = np.abs(planes[0][alike]).max() * Frequencies("", np.ones(n)).slack  # angles in f32
+    row = (alike & ~part.out).sum(1).argmax()
+    made = next(filter(None, (estimate(part.r[at], planes[0][at], room(part), most)
+                              for at in (alike & (np.arange(len(alike)) == row)[:, None], alike))), None)
+    if not made:
+        return
+    found, lag = made
+    noise = 2 * (room(part) + np.abs(found) * most) / lag
+    sign = -1 if np.median(found) < 0 else 1
+    for freq in named(sign * found, noise, freqs[0] if freqs else None):
+        yield from (Account(freq, planes, axes, sign=sign) for axes in maps)

@@ -5,84 +5,40 @@ import itertools
 import numpy as np
 
 from ..decorator import PAIRINGS
-from .fits import base_of, estimate, matches
-from .pairs import UNIT, Part, elements_of, find_pairs, find_turns, orders, positions_of
+from . import words
+from .fits import axis_maps, search
+from .frequencies import usual
+from .pairs import Part, elements_of, find_form
 
-BASES = 1e4, 5e5, 1e6, 1e5, 2e6, 5e6, 1e7, 1.5e5, 1.6e5  # of released models
 
-
-def relative(report, dump, part, model):
-    """What turns the output of one engine into that of another."""
-    tolerance = 16 * UNIT[part.dtype] + 1e-6
-    unit = part.r / np.maximum(np.abs(part.r), 1e-300)
-    mean, n = np.nanmean(unit, (0, 1)), len(part.pairs)
-    given = np.array(model["inv_freq"]) if model else dump.tensors.get("inv_freq")
-    if np.nanmax(np.abs(unit - mean)) > tolerance:
-        report.say("turned", parted(part, unit, *assumed(dump, part), given, tolerance), False)
+def explain_two(report, part, planes, freqs, model):
+    """Takes the first engine to turn by the given frequencies, or by those of a usual base, in either pairing;
+    undoes that, and says what then leads to the outputs of the second."""
+    size = part.x.shape[3]
+    at = model[part.offset] if model else 0
+    pairings = [model["pairing"]] if model else PAIRINGS
+    for freq, pairing in itertools.product(freqs[:1] or usual(size // 2), pairings):
+        n = len(freq.values)
+        if at + 2 * n > size:
+            continue
+        i, j = elements_of(pairing, n, at)
+        angles = np.moveaxis(planes[axis_maps(planes, model, n)[0]], 0, -1) * freq.values
+        z, x = (part.x[..., i] + 1j * part.x[..., j]) * np.exp(-1j * angles)[:, :, None], part.x.copy()
+        x[..., i], x[..., j] = z.real, z.imag
+        two = Part(part.name, x, part.y, part.dtype, other=part.other)
+        find_form(two)
+        if not two.form or two.held < 0.99:
+            continue
+        two.r = two.r / np.nanmedian(np.abs(two.r))
+        account, _ = search(two, planes, [freq], model)
+        if not account.whole or not account.freq.named:
+            continue
+        written, back = words.WRITTEN.format(two.form.written), ", backwards"
+        other = two.form.pairing + written * bool(two.form.written) + back * (account.sign < 0)
+        same = other == pairing and account.freq is freq and account.positions == words.AS_GIVEN
+        report.say("turned", words.TWO.format(part.name, pairing, freq.words, part.other, other, account.freq.words,
+                                              account.positions), same)
         return
-    own = [given] if given is not None and len(given) == n else [b ** (-np.arange(n) / n) for b in BASES]
-    for shift, freq in itertools.product(sorted(range(-64, 65), key=abs), own):
-        if np.abs(np.exp(1j * shift * freq) - mean).max() <= tolerance:
-            how = f"{abs(shift)} positions {'more' if shift > 0 else 'less'}"
-            report.say("turned", f"{part.other} is {part.name} turned by {how}", shift == 0)
-            return
-    report.say("turned", "by the same angles at all positions, which no shift explains", False)
-
-
-def assumed(dump, part):
-    """The positions of the file, or 0, 1, 2, ...; and what to say of the latter."""
-    p = positions_of(dump, part)
-    if p is not None and p.ndim == 2:
-        return p, ""
-    return np.broadcast_to(np.arange(part.x.shape[1]), part.x.shape[:2]), ", at positions 0, 1, 2, ..."
-
-
-def parted(part, unit, p, taken, given, tolerance):
-    """Why the angles between two outputs differ from token to token."""
-    half = part.pairing == "half_split"
-    n = part.pairs[0][1] - part.pairs[0][0] if half else part.x.shape[-1] // 2
-    here = np.array([i if half else i // 2 for i, _ in part.pairs])  # a pair that is equal is not here
-    apart, lag = estimate(unit[0], p[0], tolerance) or (None, 1)
-    noise = 2 * tolerance / lag
-    own = [(f"theta {b:g}", b ** (-np.arange(n) / n)) for b in BASES]
-    if given is not None and len(given) == n:
-        own.insert(0, ("the given ones", given))
-    for words, freq in own if apart is not None and here.max() < n else ():
-        other = freq.copy()
-        other[here] += apart
-        if base := base_of(other, noise):
-            other = base[0] ** (-np.arange(n) / n) - freq
-            if matches(unit, other[here], p, tolerance).all():
-                return f"as frequencies of theta {base[0]:.6g} beside {words}{taken}"
-    same = (np.abs(unit - 1) <= tolerance).all(-1)
-    if same.any():
-        b, t = np.argwhere(~same)[0]
-        return (f"from batch row {b}, token {t} (position {p[b, t]}) on; "
-                f"{100 * same.mean():.1f} % of the tokens are equal")
-    return "by other angles at other positions: frequencies or positions differ"
-
-
-def in_other_pairing(dump, part, model):
-    """What is said of two outputs, if each turns the same unknown x by the same angles, in two pairings."""
-    d = part.x.shape[-1]
-    for written, order in orders(d):
-        if written and (np.abs(part.y[..., order] - part.x) <= 4 * UNIT[part.dtype] * np.abs(part.x)).all():
-            return f"{part.other} is {part.name}, written as {written}"
-    given = np.array(model["inv_freq"]) if model else dump.tensors.get("inv_freq")
-    own = [("the given frequencies", given)] if given is not None else [
-        (f"theta {b:g}", b ** (-2 * np.arange(d // 2) / d)) for b in BASES]
-    (p, taken), tolerance = assumed(dump, part), 16 * UNIT[part.dtype] + 1e-6
-    for words, freq in own:
-        n = len(freq)
-        for one in PAIRINGS if 2 * n <= d else ():
-            i, j = elements_of(one, n)
-            z = (part.x[..., i] + 1j * part.x[..., j]) * np.exp(-1j * p[..., None] * freq)[:, :, None]
-            x = part.x.copy()
-            x[..., i], x[..., j] = z.real, z.imag
-            other = Part(part.name, x, part.y, part.dtype)
-            find_pairs(other, ())
-            find_turns(other)
-            if other.pairing != one and len(other.pairs) == n and matches(other.r, freq, p, tolerance).all():
-                return (f"{part.name} is turned as {one} and {part.other} as {other.pairing}, both by "
-                        f"{words}{taken}")
-    return ""
+    same = (part.x == part.y).all((2, 3))
+    b, t = np.argwhere(~same)[0]
+    report.say("turned", words.TWO_PART.format(b, t, words.listed(planes[:, b, t]), 100 * same.mean()), False)

@@ -39,6 +39,14 @@ def ends(x, cos, sin, positions):
     return turn(x, cos, sin)
 
 
+for name, factor in (("copies", 1), ("shrinks", 0.75)):
+    @ropewalk.kernel(name=name, pairing="half_split", whole=True)
+    def beside(x, cos, sin, factor=np.float32(factor)):
+        """Beside the turned window."""
+        at = 2 * cos.shape[-1]
+        return np.concatenate((turn(x[..., :at], cos, sin), x[..., at:] * factor), -1)
+
+
 @ropewalk.kernel(pairing="interleaved")
 def other_pairing(x, cos, sin):
     a, b = x[..., ::2], x[..., 1::2]
@@ -91,4 +99,7 @@ elif __name__ == "__main__":
     dump.write(f"{sys.argv[1]}/b.safetensors", {"x": x, "y": z}, words)
     dump.write(f"{sys.argv[1]}/pair.safetensors", {"x": x, "y": pair}, words)
     dump.write(f"{sys.argv[1]}/other_layout.safetensors", {"y": y}, {"layout": "bhsd"})
+    planes = np.arange(64) + np.array([8, 8, 9])[:, None, None]
+    for name, of in (("a", y), ("b", z)):
+        dump.write(f"{sys.argv[1]}/three_{name}.safetensors", {"x": x, "y": of, "position_ids": planes}, words)
     dump.write(f"{sys.argv[1]}/other_x.safetensors", {"x": x + 1, "y": y}, words)

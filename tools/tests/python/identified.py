@@ -39,9 +39,8 @@ for k, f in enumerate(PLAIN):
     keep = min(max((turns - 1) / (4 - 1), 0), 1)
     llama3[k] = f * keep + f / 8 * (1 - keep)
     yarn[k] = f * (1 - min(max((k - 5) / 11, 0), 1)) + f / 4 * min(max((k - 5) / 11, 0), 1)
-for freq, words in ((llama3, "theta 10000 with the rule llama3: up to a wavelength of 128 as they are, from "
-                     "512 on divided by 8"),
-                    (yarn, "the rule yarn: up to pair 5 as they are, from 16 on divided by 4"),
+for freq, words in ((llama3, "theta 10000 up to pair 10; divided by 8 from pair 16 on"),
+                    (yarn, "theta 10000 up to pair 5; divided by 4 from pair 16 on"),
                     (PLAIN * draw.uniform(0.2, 1, D // 2), "of no single base")):
     expect(True, words, lines({"x": x, "y": turn(x, at[..., None] * freq)}))
 
@@ -56,24 +55,22 @@ planes = np.stack([np.stack([p, p + 3]) for p in (t, h, w)])
 axis = np.array([0] * 8 + [1] * 12 + [2] * 12)
 mixed = np.moveaxis(planes[axis], 0, -1)
 y = turn(x, mixed * PLAIN)
-expect(True, "axes       of each pair: 0*8,1*12,2*12", lines({"x": x, "y": y, "position_ids": planes}))
-text_alone = turn(x, planes[0][..., None] * PLAIN)
-expect(True, "0*32", lines({"x": x, "y": text_alone, "position_ids": planes}))
+expect(True, "axes       sections 0*8,1*12,2*12", lines({"x": x, "y": y, "position_ids": planes}))
 late = np.where(np.arange(D // 2) < 16, mixed, mixed + 1)
-expect(False, "none*", lines({"x": x, "y": turn(x, late * PLAIN), "position_ids": planes}))
+expect(False, "turned by 0.01 rad times 1 in pair 16, should be 0", lines({"x": x, "y": turn(x, late * PLAIN), "position_ids": planes}))
 
 # Two engines, without x.
 y = turn(x, at[..., None] * PLAIN)
 other = turn(x, at[..., None] * PLAIN, True)
-expect(False, "y is turned as half_split and y_other as interleaved, both by theta 10000",
-       lines({"y": y, "y_other": other}))
+expect(False, "if y is turned as half_split by powers of theta 10000, y_other is as interleaved by powers of theta 10000, "
+       "positions as given", lines({"y": y, "y_other": other}))
 base = turn(x, at[..., None] * 500000.0 ** (-2 * np.arange(D // 2) / D))
-expect(False, "as frequencies of theta 500000 beside theta 10000", lines({"y": y, "y_other": base}))
+expect(False, "as half_split by powers of theta 10000, y_other is as half_split by powers of theta 500000", lines({"y": y, "y_other": base}))
 order = np.concatenate((y[..., ::2], y[..., 1::2]), -1)
 expect(False, "written as", lines({"y": y, "y_other": order}))
 one = y.copy()
 one[1, 200:] = turn(x, (at + 3)[..., None] * PLAIN)[1, 200:]
-expect(False, "from batch row 1, token 200 (position 200) on", lines({"y": y, "y_other": one}))
+expect(False, "batch row 0: as given; batch row 1: as given up to token 199; 3 more from token 200", lines({"y": y, "y_other": one}))
 
 # What is wrong in few tokens, or in size alone, is no match.
 y = turn(x, at[..., None] * PLAIN)
@@ -85,14 +82,12 @@ for begin, change, words in ((200, lambda v: 0 * v, "as given, but for 112 of 51
     expect(False, words, lines({"x": x, "y": wrong}))
 pair = y.copy()
 pair[..., [5, 37]] *= 2
-expect(False, "pair 5 on: turned by 0 rad times 2", lines({"x": x, "y": pair}))
+expect(False, "every pair but 5; first batch row 0, token 0 (position 0): turned by 0 rad times 2 in pair 5", lines({"x": x, "y": pair}))
 
 # A model's scale and window.
 LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "rope_theta": 10000.0,
          "max_position_embeddings": 4096}
-YARN = {**LLAMA, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}}
 expect(True, "inv_freq   the config's", lines({"x": x, "y": y}, LLAMA))
-expect(False, "scale      1, where the model has 1.13863", lines({"x": x, "y": y}, YARN))
 wide = draw.standard_normal((2, T, H, 128)).astype("f4").astype("f8")
 turned = wide.copy()
 turned[..., 64:] = turn(wide[..., 64:], at[..., None] * PLAIN)
@@ -113,58 +108,42 @@ k_out[..., 8:72] = turn(k[..., 8:72], at[..., None] * PLAIN)
 expect(True, "64 elements from 8", lines({"q": x, "q_out": y, "k": k, "k_out": k_out}))
 expect(False, "nothing: y is x", lines({"q": x, "q_out": y, "k": k, "k_out": k}))
 
-# Real frequencies of Llama 3.1, in few tokens.
-real = np.array([500000.0 ** (-k / 64) for k in range(64)])
-wave = 2 * np.pi / real
-smooth = np.clip((8192 / wave - 1) / 3, 0, 1)
-angle = at[..., None] * (real * smooth + real / 8 * (1 - smooth))
-c, s = np.cos(angle)[:, :, None], np.sin(angle)[:, :, None]
-z = np.concatenate((wide[..., :64] * c - wide[..., 64:] * s, wide[..., 64:] * c + wide[..., :64] * s), -1)
-expect(True, "theta 500000 with the rule llama3: up to a wavelength of 2048 as they are, from 8192 on divided by 8",
-       lines({"x": wide, "y": z.astype("f4").astype("f8")}))
-
-# A norm before it, with weights of either sign; a permutation of pairs, scaled.
+# A norm before it, with weights of either sign.
 x = draw.standard_normal((2, T, H, D)).astype("f4").astype("f8")
 weights = draw.uniform(0.1, 2, D) * np.where(np.arange(D) % 7 == 3, -1, 1)
 expect(True, "positions  as given", lines({"x": x, "y": turn(
     x / np.sqrt((x**2).mean(-1, keepdims=True)) * weights, at[..., None] * PLAIN)}))
-order = draw.permutation(D)
-shuffled = np.empty_like(x)
-shuffled[..., order] = x
-y, z = turn(x, at[..., None] * PLAIN), np.empty_like(x)
-z[..., order] = (1.5 * y).astype("f4")
-expect(True, "a permutation", lines({"x": shuffled, "y": z}))
 
 # Shapes, padding, types.
+y = turn(x, at[..., None] * PLAIN)
 flat = x[0].reshape(1, T, H, D)
 expect(True, "layout     sbhd", lines({"x": x.swapaxes(0, 1), "y": y.swapaxes(0, 1)}, None, {}))
 padded, out = x.copy(), y.copy()
 padded[0], out[0] = 0, 0
 expect(True, "theta 10000", lines({"x": padded, "y": out}))
-packed = np.tile(np.arange(8), T // 8)[None]
-expect(True, "as given", lines({"x": x[:1], "y": turn(x[:1], packed[..., None] * PLAIN), "position_ids": packed}))
-decode = np.arange(T)[:, None]
-batch = x[0][:, None]
-expect(True, "as given", lines({"x": batch, "y": turn(batch, decode[..., None] * PLAIN), "position_ids": decode}))
 expect(True, "as given", lines({"x": x, "y": turn(x, (at - 300)[..., None] * PLAIN), "position_ids": at - 300}))
-double = dump.Dump({"x": x, "y": np.concatenate((  # f64
-    x[..., :32] * np.cos(at[..., None] * PLAIN)[:, :, None] - x[..., 32:] * np.sin(at[..., None] * PLAIN)[:, :, None],
-    x[..., 32:] * np.cos(at[..., None] * PLAIN)[:, :, None] + x[..., :32] * np.sin(at[..., None] * PLAIN)[:, :, None]),
-    -1)}, {"x": "f64", "y": "f64"}, {})
-found = identify.identify(double)
+c, s = np.cos(at[..., None] * PLAIN)[:, :, None], np.sin(at[..., None] * PLAIN)[:, :, None]
+y = np.concatenate((x[..., :32] * c - x[..., 32:] * s, x[..., 32:] * c + x[..., :32] * s), -1)
+found = identify.identify(dump.Dump({"x": x, "y": y}, {"x": "f64", "y": "f64"}, {}))
 expect(True, "theta 10000", (found.explained, "\n".join(found.lines)))
+one = {"x": x[:1, :1], "y": turn(x[:1, 5:6], at[:1, 5:6, None] * PLAIN), "position_ids": at[:1, 5:6]}
+expect(True, "positions  as given", lines({**one, "x": x[:1, 5:6]}, LLAMA))
+expect(False, "pairing    unknown", lines({**one, "x": x[:1, 5:6][:, :, ::-1]}, LLAMA))
 
+# Weights that a converter permuted; Q and K that are both written in the other order.
+y, words = turn(x, at[..., None] * PLAIN, True), {"layout": "bshd", "weights": "permuted"}
+expect(False, "if a converter permuted these weights, as for GGUF, this pairing is right", lines({"x": x, "y": y}, LLAMA))
+expect(True, "pairing    interleaved", lines({"x": x, "y": y}, LLAMA, words))
+expect(False, "where the model has interleaved", lines({"x": x, "y": turn(x, at[..., None] * PLAIN)}, LLAMA, words))
+order = np.concatenate((y[..., ::2], y[..., 1::2]), -1)
+expect(True, "q.k is that of the model", lines({"q": x, "q_out": order, "k": x[:, :, :2], "k_out": order[:, :, :2]}))
 
-def bf16(v):
-    bits = v.astype("f4").view("u4").astype("u8")
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype("u4").view("f4").astype("f8")
-
-
-# In bf16 the slow pairs of few tokens do not change.
-for theta, heads, tokens in ((5e5, 3, 64), (1e6, 4, 128)):
-    x = bf16(draw.standard_normal((1, tokens, heads, 128)))
-    angle = np.arange(tokens)[None, :, None, None] * theta ** (-np.arange(64) / 64)
-    y = np.concatenate((x[..., :64] * np.cos(angle) - x[..., 64:] * np.sin(angle),
-                        x[..., 64:] * np.cos(angle) + x[..., :64] * np.sin(angle)), -1)
-    made = identify.identify(dump.Dump({"x": x, "y": bf16(y)}, {"x": "bf16", "y": "bf16"}, {}))
-    expect(True, f"powers of theta {theta:g},", (made.explained, "\n".join(made.lines)))
+# Rows and columns of a picture, counted from 1; a norm over the half of a head that is turned.
+planes = np.stack([p + np.zeros((1, 8, 32), int) for p in (np.arange(8)[:, None], np.arange(32))]).reshape(2, 1, T)
+half, at2 = 10000.0 ** (-np.arange(16) / 16), np.repeat(planes + 1, 16, 0).transpose(1, 2, 0)
+found = lines({"x": x[:1], "y": turn(x[:1], at2 * np.tile(half, 2)), "position_ids": planes})
+expect(False, "powers of theta 10000 in 2 blocks of 16 pairs", found)
+expect(False, "positions  each axis shifted by +1", found)
+y = wide.copy()
+y[..., :64] = turn(wide[..., :64] / np.sqrt((wide[..., :64] ** 2).mean(-1, keepdims=True)), at[..., None] * PLAIN)
+expect(True, "over the turned window of each head, without weights", lines({"x": wide, "y": y}, NEOX))
