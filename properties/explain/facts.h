@@ -37,6 +37,9 @@ class Facts {
 
   /// a x r, or a x conj(r) in the backward pass.
   C turned(const C& x, const C& r) const { return scale() * x * (backward() ? std::conj(r) : r); }
+  std::optional<C> turned(const C& x, const std::optional<C>& r) const {
+    return r ? std::optional(turned(x, *r)) : std::nullopt;
+  }
   /// The rotation of a pair at another position; empty: the table has no such row.
   std::optional<C> rotation(const Seen& s, std::int64_t position) const;
   /// The rotation of pair i of the same token.

@@ -49,8 +49,7 @@ struct TurnsBy {
   template <class Rotation>
   void operator()(std::string name, Rotation rotation, bool applies = true) const {
     list.push_back({std::move(name), only_if(applies, [&k = k, rotation](const Seen& s) -> Output {
-                      const Output r = rotation(s);
-                      return r ? Output(k.turned(s.x, *r)) : Output();
+                      return k.turned(s.x, rotation(s));
                     })});
   }
 };
@@ -110,18 +109,16 @@ void add_places(const Facts& k, List& list) {
                     if (k.tensor(s).rotary_offset == 0) return {};
                     return k.rearranged(s, own, own, 0);
                   }});
-  const auto from_head = [&k](auto head) {
-    return [&k, head](const Seen& s) -> Output {
-      HeadPlace at = s.at;
-      at.h = head(s);
-      return k.turned(k.pair_of(s, at), s.r);
-    };
+  const auto from_head = [&](std::string name, auto head) {
+    list.push_back({std::move(name), [&k, head](const Seen& s) -> Output {
+                      HeadPlace at = s.at;
+                      at.h = head(s);
+                      return k.turned(k.pair_of(s, at), s.r);
+                    }});
   };
-  list.push_back({cause("head_0"), from_head([](const Seen&) { return std::int64_t{0}; })});
-  list.push_back({cause("heads_back"),
-                  from_head([&k](const Seen& s) { return k.tensor(s).heads - 1 - s.at.h; })});
-  list.push_back({cause("next_head"),
-                  from_head([&k](const Seen& s) { return (s.at.h + 1) % k.tensor(s).heads; })});
+  from_head(cause("head_0"), [](const Seen&) { return 0; });
+  from_head(cause("heads_back"), [&k](const Seen& s) { return k.tensor(s).heads - 1 - s.at.h; });
+  from_head(cause("next_head"), [&k](const Seen& s) { return (s.at.h + 1) % k.tensor(s).heads; });
   list.push_back({cause("packed_input"), [&k](const Seen& s) -> Output {
                     const rope_tensor& t = k.tensor(s);
                     const auto row = (s.at.b * k.asked().tokens + s.at.t) * t.heads + s.at.h;
@@ -234,9 +231,8 @@ void add_slots(const Facts& k, const Problem& p, List& list) {
                     [&k, &p, other](const Seen& s) -> Output {
                       const Seen of = other(s);
                       if (of.at.b == s.at.b && of.at.t == s.at.t) return s.truth;
-                      const auto r = k.rotation(of, of.position);
-                      if (!r) return {};
-                      return k.turned(as_complex(input_pair(p, s.placement, of.at, s.pair)), *r);
+                      return k.turned(as_complex(input_pair(p, s.placement, of.at, s.pair)),
+                                      k.rotation(of, of.position));
                     },
                     nullptr,
                     [&k, other](const Seen& s, std::int64_t e) {
@@ -367,8 +363,7 @@ std::optional<double> fitted_gain(const std::vector<const Seen*>& wrong) {
 // Pairs that turn by another axis than their own, each in all its tokens.
 Hypothesis other_axes(const std::shared_ptr<Facts>& k, const Scene& scene) {
   const auto turned = [k](const Seen& s, std::size_t axis) -> Output {
-    const auto r = k->rotation(s, k->position_on(s, axis));
-    return r ? Output(k->turned(s.x, *r)) : Output();
+    return k->turned(s.x, k->rotation(s, k->position_on(s, axis)));
   };
   std::map<std::int64_t, std::set<std::size_t>> axes;  // that fit, of each wrong pair
   for (const Seen& s : scene.pairs) {
@@ -390,13 +385,16 @@ Hypothesis other_axes(const std::shared_ptr<Facts>& k, const Scene& scene) {
           })};
 }
 
+std::size_t different(const std::vector<const Seen*>& pairs, std::int64_t Seen::*number) {
+  std::set<std::int64_t> numbers;
+  for (const Seen* s : pairs) numbers.insert(s->*number);
+  return numbers.size();
+}
+
 // Positions that are off by a constant. It is read off the slowest pair, where no whole turn is
 // lost.
 std::optional<std::int64_t> fitted_offset(const Facts& k, const std::vector<const Seen*>& wrong) {
-  std::set<std::int64_t> pairs;
-  for (const Seen* s : wrong) pairs.insert(s->pair);
-  constexpr std::size_t enough = 2;
-  if (pairs.size() < enough) return {};
+  if (different(wrong, &Seen::pair) < 2) return {};
   const Seen& slowest = **std::ranges::min_element(
       wrong, [&](auto a, auto b) { return k.frequency(a->pair) < k.frequency(b->pair); });
   if (!(k.frequency(slowest.pair) > 0)) return {};
@@ -413,10 +411,7 @@ std::optional<double> fitted_frequency(const Facts& k, std::vector<const Seen*> 
   };
   std::ranges::sort(
       wrong, [&](const Seen* a, const Seen* b) { return std::abs(angle(a)) < std::abs(angle(b)); });
-  std::set<std::int64_t> positions;
-  for (const Seen* s : wrong) positions.insert(s->position);
-  constexpr std::size_t enough = 3;
-  if (positions.size() < enough || angle(wrong.front()) == 0) return {};
+  if (different(wrong, &Seen::position) < 3 || angle(wrong.front()) == 0) return {};
   double d = phase_error(*wrong.front(), k.backward()) / angle(wrong.front());
   for (const Seen* s : wrong) {
     const double left = std::remainder(phase_error(*s, k.backward()) - d * angle(s), 2 * M_PI);
@@ -465,8 +460,7 @@ std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitte
           {cause("position_off", offset.value_or(0) < 0 ? '-' : '+', std::abs(offset.value_or(0))),
            only_if(offset.has_value(),
                    [k, offset](const Seen& s) -> Output {
-                     const auto r = k->rotation(s, s.position + *offset);
-                     return r ? Output(k->turned(s.x, *r)) : Output();
+                     return k->turned(s.x, k->rotation(s, s.position + *offset));
                    })},
           {frequency_words(d.value_or(0)), only_if(d.has_value(), [k, d](const Seen& s) -> Output {
              const double extra = *d * static_cast<double>(s.position) * k->frequency(s.pair);

@@ -44,64 +44,53 @@ void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list)
   const Problem& p = scene.problem;
   const double epsilon = p.norm.epsilon;
   const bool plus_one = p.norm.weight_plus_one != 0;
-  // factor(head) multiplies every element of a head, weigh(s, d) element d; `head`: -1: its own.
-  const auto add = [&](std::string name, auto factor, auto weigh, std::int64_t head = -1) {
+  // factor(head) multiplies every element of a head, weigh(s, d) element d, before the rotation or
+  // after it; `head`: -1: its own.
+  const auto add = [&](std::string name, auto weigh, auto factor, std::int64_t head = -1,
+                       bool after = false) {
     list.push_back({std::move(name), [=, &k, &p](const Seen& s) -> std::optional<C> {
                       if (!marks(&p.norm, s.at.tensor)) return {};
-                      const double by = factor(GivenHead(k, s, head < 0 ? s.at.h : head));
                       const PairIndex e = pair_elements(p.asked, s.at.tensor, s.pair);
-                      const C x = k.pair_of(s, s.at);
-                      return k.turned(
-                          {x.real() * by * weigh(s, e.first), x.imag() * by * weigh(s, e.second)},
-                          s.r);
+                      const auto weighed = [&](const C& x) {
+                        return C{x.real() * weigh(s, e.first), x.imag() * weigh(s, e.second)};
+                      };
+                      const C x =
+                          factor(GivenHead(k, s, head < 0 ? s.at.h : head)) * k.pair_of(s, s.at);
+                      return after ? weighed(k.turned(x, s.r)) : k.turned(weighed(x), s.r);
                     }});
   };
   const auto right = [epsilon](const GivenHead& h) {
     return 1 / std::sqrt(h.squares / h.dims + epsilon);
   };
-  const auto own = [&p, plus_one](const Seen& s, std::int64_t d) {
-    return weight_of(p, s, s.at.tensor, d, plus_one);
+  const auto of = [&p](std::uint32_t (*tensor)(const Problem&, const Seen&), bool one) {
+    return [=, &p](const Seen& s, std::int64_t d) { return weight_of(p, s, tensor(p, s), d, one); };
   };
+  constexpr auto its = [](const Problem&, const Seen& s) { return s.at.tensor; };
+  const auto own = of(its, plus_one);
   const auto none = [](const Seen&, std::int64_t) { return 1.0; };
-  add(
-      cause("no_norm"), [](const GivenHead&) { return 1.0; }, none);
-  add(cause("no_weights"), right, none);
-  add(cause("no_plus_one"), right,
-      [&p](const Seen& s, std::int64_t d) { return weight_of(p, s, s.at.tensor, d, false); });
-  add(cause("first_weights"), right,
-      [&p, plus_one](const Seen& s, std::int64_t d) { return weight_of(p, s, 0, d, plus_one); });
-  add(cause("weights_exchanged"), right, [&p, plus_one](const Seen& s, std::int64_t d) {
-    return weight_of(p, s, s.at.tensor == 0 && p.asked.tensor_count > 1 ? 1 : 0, d, plus_one);
-  });
-  add(
-      cause("epsilon_outside"),
-      [epsilon](const GivenHead& h) { return 1 / (std::sqrt(h.squares / h.dims) + epsilon); }, own);
-  add(
-      cause("epsilon_1e_6"),
-      [](const GivenHead& h) { return 1 / std::sqrt(h.squares / h.dims + 1e-6); }, own);
-  add(
-      cause("sum_of_squares"),
-      [epsilon](const GivenHead& h) { return 1 / std::sqrt(h.squares + epsilon); }, own);
+  add(cause("no_norm"), none, [](const GivenHead&) { return 1.0; });
+  add(cause("no_weights"), none, right);
+  add(cause("no_plus_one"), of(its, false), right);
+  add(cause("first_weights"), of([](const Problem&, const Seen&) { return 0U; }, plus_one), right);
+  const auto other = [](const Problem& of_all, const Seen& s) {
+    return s.at.tensor == 0 && of_all.asked.tensor_count > 1 ? 1U : 0U;
+  };
+  add(cause("weights_exchanged"), of(other, plus_one), right);
+  add(cause("epsilon_outside"), own,
+      [epsilon](const GivenHead& h) { return 1 / (std::sqrt(h.squares / h.dims) + epsilon); });
+  add(cause("epsilon_1e_6"), own,
+      [](const GivenHead& h) { return 1 / std::sqrt(h.squares / h.dims + 1e-6); });
+  add(cause("sum_of_squares"), own,
+      [epsilon](const GivenHead& h) { return 1 / std::sqrt(h.squares + epsilon); });
   const auto rotary_dim = static_cast<double>(p.asked.rotary_dim);
-  add(
-      cause("window_mean"),
-      [=](const GivenHead& h) { return 1 / std::sqrt(h.window_squares / rotary_dim + epsilon); },
-      own);
-  add(
-      cause("variance"),
-      [epsilon](const GivenHead& h) {
-        const double mean = h.sum / h.dims;
-        return 1 / std::sqrt(h.squares / h.dims - mean * mean + epsilon);
-      },
-      own);
-  add(cause("first_head_norm"), right, own, 0);
-  list.push_back({cause("weights_after"), [=, &k, &p](const Seen& s) -> std::optional<C> {
-                    if (!marks(&p.norm, s.at.tensor)) return {};
-                    const double by = right(GivenHead(k, s, s.at.h));
-                    const PairIndex e = pair_elements(p.asked, s.at.tensor, s.pair);
-                    const C y = k.turned(by * k.pair_of(s, s.at), s.r);
-                    return C{y.real() * own(s, e.first), y.imag() * own(s, e.second)};
-                  }});
+  add(cause("window_mean"), own,
+      [=](const GivenHead& h) { return 1 / std::sqrt(h.window_squares / rotary_dim + epsilon); });
+  add(cause("variance"), own, [epsilon](const GivenHead& h) {
+    const double mean = h.sum / h.dims;
+    return 1 / std::sqrt(h.squares / h.dims - mean * mean + epsilon);
+  });
+  add(cause("first_head_norm"), own, right, 0);
+  add(cause("weights_after"), own, right, -1, true);
 }
 
 }  // namespace ropewalk::properties

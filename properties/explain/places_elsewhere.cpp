@@ -85,8 +85,7 @@ void add_table_rows(const Scene& scene, std::vector<Hypothesis>& list) {
   const Dtype own{p.asked.table_dtype};
   const auto reads = [&](std::string name, bool applies, auto rotation) {
     list.push_back({std::move(name), [k = Facts(scene), applies, rotation](const Seen& s) {
-                      const auto r = applies ? rotation(s) : std::nullopt;
-                      return r ? std::optional<C>(k.turned(s.x, *r)) : std::nullopt;
+                      return k.turned(s.x, applies ? rotation(s) : std::nullopt);
                     }});
   };
   const bool table = p.source.contract == ROPE_CONTRACT_TABLE;

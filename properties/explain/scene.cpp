@@ -48,12 +48,9 @@ struct Element {
 
 template <class Visit>
 void for_each_row(const Problem& problem, int placement, Visit&& visit) {
-  const rope_problem& p = problem.asked;
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-    for (std::int64_t b = 0; b < p.batch; ++b)
-      for (std::int64_t t = 0; t < p.tokens; ++t)
-        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
-          if (const HeadPlace at{i, b, t, h}; out_row(problem, placement, at) >= 0) visit(at);
+  for_each_head_of(problem, [&](int of, const HeadPlace& at) {
+    if (of == placement && out_row(problem, of, at) >= 0) visit(at);
+  });
 }
 
 template <class Visit>

@@ -68,52 +68,55 @@ bool larger(const Case& a, const Case& b) {
 
 // ---- the search
 
-class Search {
- public:
-  Search(Subject& subject, const Property& property, const Offer& offer, const Finding& first,
-         bool each_in_a_fresh_process)
-      : subject_(subject),
-        property_(property),
-        offer_(offer),
-        first_(first),
-        fresh_each_(each_in_a_fresh_process) {}
+struct Search {
+  Subject& subject;
+  const Property& property;
+  const Offer& offer;
+  const Finding& first;
+  bool fresh_each;  // each try in a fresh process
+  Shrunk best = {};
+  std::set<std::string> seen = {};
+  std::set<std::int64_t> found = {};  // high numbers
+  int tries = 0, hangs = 0;
+  Clock::time_point start = Clock::now();
+  std::chrono::milliseconds time = most_time;
 
   Shrunk run(const Case& failing) {
-    best_ = {failing, first_, false, failing, first_.margin};
-    if (elements(failing) >= large) time_ = most_time_of_large;
+    best = {failing, first, false, failing, first.margin};
+    if (elements(failing) >= large) time = most_time_of_large;
     for (bool changed = true; changed && !tired();) {
-      const Case before = best_.smallest;
+      const Case before = best.smallest;
       take_calls_out();
       for (const CaseSource source : step_sources())
-        while (take_any(in_every_call(source, best_.smallest))) {
+        while (take_any(in_every_call(source, best.smallest))) {
         }
       make_sizes_small();
       make_strides_small();
       make_positions_small();
-      take_any(in_every_call(with_listed_slots, best_.smallest));
-      while (take_any(with_fewer_words(best_.smallest), true)) {
+      take_any(in_every_call(with_listed_slots, best.smallest));
+      while (take_any(with_fewer_words(best.smallest), true)) {
       }
-      take_any(basis_vectors(best_.smallest));
-      changed = !(best_.smallest == before);
+      take_any(basis_vectors(best.smallest));
+      changed = !(best.smallest == before);
     }
-    for (TensorCase& t : best_.smallest.tensors)  // the same problem in fewer words
+    for (TensorCase& t : best.smallest.tensors)  // the same problem in fewer words
       for (Strides* const s : {&t.in, &t.out})
         if (s->head == t.head_dim) s->head = contiguous;
-    return best_;
+    best.smallest = with_listed_positions(best.smallest);
+    return best;
   }
 
- private:
   bool tired() const {
-    const int most = fresh_each_ || first_.kind == Finding::Kind::crash ? most_crashes : most_tries;
-    return tries_ >= most || hangs_ >= most_hangs || Clock::now() - start_ > time_;
+    const int most = fresh_each || first.kind == Finding::Kind::crash ? most_crashes : most_tries;
+    return tries >= most || hangs >= most_hangs || Clock::now() - start > time;
   }
 
   // Takes calls out of a sequence: half of them, a quarter, and at last one at a time.
   void take_calls_out() {
-    const auto count = [&] { return best_.smallest.calls.size() + 1; };
+    const auto count = [&] { return best.smallest.calls.size() + 1; };
     for (std::size_t part = count() / 2; part > 0; part /= 2)
       for (std::size_t at = 0; at + part <= count() && part < count();)
-        if (!take(without_calls(best_.smallest, at, part))) at += part;
+        if (!take(without_calls(best.smallest, at, part))) at += part;
   }
 
   bool take_any(const std::vector<Case>& cases, bool again = false) {
@@ -125,28 +128,28 @@ class Search {
   // True if the case still fails; then it is the best so far. `again`: it may have been tried.
   bool take(Case c, bool again = false) {
     if (tired()) return false;
-    if (property_.shape != nullptr) property_.shape(c, offer_);
-    if (c == best_.smallest || (!seen_.insert(to_text(c)).second && !again)) return false;
-    ++tries_;
+    if (property.shape != nullptr) property.shape(c, offer);
+    if (c == best.smallest || (!seen.insert(to_text(c)).second && !again)) return false;
+    ++tries;
     try {
       validate(c);
-      if (larger(c, best_.smallest)) return false;
+      if (larger(c, best.smallest)) return false;
       // Rows may share data only in the manner of the failing case, such as a broadcast.
-      if ((shared_rows(c) & ~shared_rows(best_.smallest)) != 0) return false;
-      if (inputs_overlap(c) && !inputs_overlap(best_.smallest)) return false;
+      if ((shared_rows(c) & ~shared_rows(best.smallest)) != 0) return false;
+      if (inputs_overlap(c) && !inputs_overlap(best.smallest)) return false;
       // A crash needs no comparison. But once the crash is mended, its replay line should compare
       // something.
-      if (rotates(best_.smallest) && !rotates(c)) return false;
-      if (fresh_each_) subject_.worker.restart();
-      const Finding f = check_case(property_, subject_, c);
-      if (f.kind == Finding::Kind::hang) ++hangs_;
-      if (!fails_like(f, first_)) return false;
-      if (f.margin > best_.worst_margin) {
-        best_.worst = c;
-        best_.worst_margin = f.margin;
+      if (rotates(best.smallest) && !rotates(c)) return false;
+      if (fresh_each) subject.worker.restart();
+      const Finding f = check_case(property, subject, c);
+      if (f.kind == Finding::Kind::hang) ++hangs;
+      if (!fails_like(f, first)) return false;
+      if (f.margin > best.worst_margin) {
+        best.worst = c;
+        best.worst_margin = f.margin;
       }
-      best_.smallest = c;
-      best_.finding = f;
+      best.smallest = c;
+      best.finding = f;
       return true;
     } catch (const BadCase&) {
       return false;  // the property cannot check it
@@ -157,7 +160,7 @@ class Search {
   void minimize_in_each(std::int64_t least, std::int64_t now,
                         const std::function<Case(const Case&, std::int64_t)>& with) {
     minimize(least, now, [&](std::int64_t n) {
-      Case out = with(best_.smallest, n);
+      Case out = with(best.smallest, n);
       for (Case& call : out.calls) call = with(call, n);
       return out;
     });
@@ -168,7 +171,7 @@ class Search {
   void minimize(std::int64_t least, std::int64_t now,
                 const std::function<Case(std::int64_t)>& with) {
     if (now <= least || take(with(least))) return;
-    if (found_.contains(now) && !take(with(now - 1))) return;
+    if (found.contains(now) && !take(with(now - 1))) return;
     std::int64_t passes = least, fails = now;
     const std::int64_t base = least == 1 ? 0 : least;  // 2, 4, 8... suit an error of blocks
     for (std::int64_t step = 1; base + step < now; step *= 2) {
@@ -182,11 +185,11 @@ class Search {
       const std::int64_t middle = passes + (fails - passes) / 2;
       (take(with(middle)) ? fails : passes) = middle;
     }
-    if (fails >= high) found_.insert(fails);
+    if (fails >= high) found.insert(fails);
   }
 
   void make_sizes_small() {
-    const auto& c = best_.smallest;
+    const auto& c = best.smallest;
     for (const bool last : {false, true}) {
       minimize_in_each(1, c.batch, [last](const Case& of, std::int64_t n) {
         n = std::min(n, of.batch);
@@ -222,10 +225,10 @@ class Search {
 
   // Keeps the strides that the failure needs, as small as possible.
   void make_strides_small() {
-    for (std::size_t i = 0; i < best_.smallest.tensors.size(); ++i)
+    for (std::size_t i = 0; i < best.smallest.tensors.size(); ++i)
       for (Strides TensorCase::*side : {&TensorCase::in, &TensorCase::out})
         for (std::int64_t Strides::*axis : {&Strides::batch, &Strides::token, &Strides::head})
-          minimize_in_each(0, best_.smallest.tensors[i].*side.*axis, [&](Case out, std::int64_t n) {
+          minimize_in_each(0, best.smallest.tensors[i].*side.*axis, [&](Case out, std::int64_t n) {
             TensorCase& t = out.tensors[i];
             t.*side.*axis = n;
             if (t.in_place) t.in = t.out = t.*side;
@@ -234,7 +237,7 @@ class Search {
   }
 
   void make_all_positions_small() {
-    const Case c = best_.smallest;
+    const Case c = best.smallest;
     const std::int64_t largest = largest_position(c);
     minimize(0, largest, [&](std::int64_t n) { return nearer_to_zero(c, largest - n); });
   }
@@ -242,58 +245,46 @@ class Search {
   // Tries all positions from 0 on, then each position alone, then all of them together. A negative
   // position keeps its sign if the positive one does not fail.
   void make_positions_small() {
-    if (!best_.smallest.calls.empty()) return make_positions_of_calls_small();
-    Case counted = best_.smallest;
+    if (!best.smallest.calls.empty()) return make_positions_of_calls_small();
+    Case counted = best.smallest;
     counted.position_rule = PositionRule::consecutive;
     counted.positions.clear();
     counted.position_from = counted.position_to = 0;
     counted.position_step = 1;
     take(counted);
-    best_.smallest = with_listed_positions(best_.smallest);
-    if (best_.smallest.position_rule == PositionRule::list) make_few_positions_small();
+    best.smallest = with_listed_positions(best.smallest);
+    if (best.smallest.position_rule == PositionRule::list) make_few_positions_small();
     make_all_positions_small();
+  }
+
+  // Makes one position small, which position(c) is in a case c.
+  template <class Position>
+  void make_position_small(Position position) {
+    const std::int64_t now = position(best.smallest), sign = now < 0 ? -1 : 1;
+    minimize(0, sign * now, [&](std::int64_t n) {
+      Case out = best.smallest;
+      position(out) = sign * n;
+      return out;
+    });
   }
 
   void make_few_positions_small() {
     constexpr std::size_t few = 8;
-    const auto at = [&](std::size_t i, std::int64_t position) {
-      Case out = best_.smallest;
-      out.positions[i] = position;
-      return out;
-    };
-    for (std::size_t i = 0; i < best_.smallest.positions.size() && i < few; ++i) {
-      const std::int64_t p = best_.smallest.positions[i];
-      if (p < 0) take(at(i, -p));
-      const std::int64_t now = best_.smallest.positions[i], sign = now < 0 ? -1 : 1;
-      minimize(0, sign * now, [&](std::int64_t n) { return at(i, sign * n); });
+    for (std::size_t i = 0; i < best.smallest.positions.size() && i < few; ++i) {
+      Case positive = best.smallest;
+      positive.positions[i] *= -1;
+      if (positive.positions[i] > 0) take(positive);
+      make_position_small([i](Case& c) -> std::int64_t& { return c.positions[i]; });
     }
   }
 
   // All positions together, then the first position of each call alone.
   void make_positions_of_calls_small() {
     make_all_positions_small();
-    const auto call = [](Case& c, std::size_t k) -> Case& { return k == 0 ? c : c.calls[k - 1]; };
-    for (std::size_t k = 0; k <= best_.smallest.calls.size() && !tired(); ++k) {
-      const std::int64_t now = call(best_.smallest, k).position_from, sign = now < 0 ? -1 : 1;
-      minimize(0, sign * now, [&](std::int64_t n) {
-        Case out = best_.smallest;
-        call(out, k).position_from = sign * n;
-        return out;
-      });
-    }
+    for (std::size_t k = 0; k <= best.smallest.calls.size() && !tired(); ++k)
+      make_position_small(
+          [k](Case& c) -> std::int64_t& { return (k == 0 ? c : c.calls[k - 1]).position_from; });
   }
-
-  Subject& subject_;
-  const Property& property_;
-  const Offer& offer_;
-  const Finding& first_;
-  bool fresh_each_;
-  Shrunk best_;
-  std::set<std::string> seen_;
-  std::set<std::int64_t> found_;  // high numbers
-  int tries_ = 0, hangs_ = 0;
-  Clock::time_point start_ = Clock::now();
-  std::chrono::milliseconds time_ = most_time;
 };
 
 Finding check_in_a_fresh_process(Subject& subject, const Property& property, const Case& c) {
@@ -309,8 +300,7 @@ Finding check_in_a_fresh_process(Subject& subject, const Property& property, con
 
 Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, const Case& failing,
               const Finding& first) {
-  Shrunk out = Search(subject, property, offer, first, false).run(failing);
-  out.smallest = with_listed_positions(out.smallest);
+  Shrunk out = Search{subject, property, offer, first, false}.run(failing);
   // A hang ends the process, so every hang after the first happened in a fresh process.
   const bool fresh = first.kind == Finding::Kind::hang && !(out.smallest == failing);
   if (fresh) return out;
@@ -323,9 +313,7 @@ Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, co
   // fresh process for each try.
   if (first.kind != Finding::Kind::hang &&
       fails_like(check_in_a_fresh_process(subject, property, failing), first)) {
-    out = Search(subject, property, offer, first, true).run(failing);
-    out.smallest = with_listed_positions(out.smallest);
-    return out;
+    return Search{subject, property, offer, first, true}.run(failing);
   }
   out.only_after_others = true;
   return out;

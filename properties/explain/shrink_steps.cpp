@@ -42,29 +42,26 @@ unsigned shared_rows(const Case& c, const TensorCase& t, const Strides& s) {
   return shared;
 }
 
-Case one_tensor(const Case& c, std::size_t kept) {
-  Case out = c;
-  out.tensors = {c.tensors[kept]};
-  out.own_tables = out.own_tables && kept > 0;
-  return out;
+Case one_tensor(Case c, std::size_t kept) {
+  c.tensors = {c.tensors[kept]};
+  c.own_tables = c.own_tables && kept > 0;
+  return c;
 }
 
-Case with_whole_heads(const Case& c) {
-  Case out = c;
-  drop_values(out);
-  for (TensorCase& t : out.tensors) {
+Case with_whole_heads(Case c) {
+  drop_values(c);
+  for (TensorCase& t : c.tensors) {
     t.head_dim = c.rotary_dim;
     t.rotary_offset = 0;
   }
-  return out;
+  return c;
 }
 
-Case with_plain_memory(const Case& c) {
-  Case out = c;
+Case with_plain_memory(Case c) {
   if (c.position_batch_stride == 0 || c.position_token_stride == 0)
-    out = part_of(c, 0, c.batch, 0, c.tokens);
-  lay_plainly(out);
-  return out;
+    c = part_of(c, 0, c.batch, 0, c.tokens);
+  lay_plainly(c);
+  return c;
 }
 
 // Brings a factor of the table back to its first level.
@@ -255,11 +252,10 @@ Case part_of(const Case& c, std::int64_t row, std::int64_t rows, std::int64_t to
   return out;
 }
 
-Case with_heads(const Case& c, std::int64_t heads) {
-  Case out = c;
-  drop_values(out);
-  for (TensorCase& t : out.tensors) t.heads = std::min(t.heads, heads);
-  return out;
+Case with_heads(Case c, std::int64_t heads) {
+  drop_values(c);
+  for (TensorCase& t : c.tensors) t.heads = std::min(t.heads, heads);
+  return c;
 }
 
 // The case with fewer pairs, and with the same dims beside the window.
@@ -292,16 +288,15 @@ std::vector<Case> basis_vectors(const Case& c) {
 }
 
 // Lists few positions explicitly. They are easier to read, and each can be made smaller.
-Case with_listed_positions(const Case& c) {
+Case with_listed_positions(Case c) {
   constexpr std::int64_t few = 32;
   if (c.position_rule == PositionRule::list || c.batch * c.tokens > few || !c.calls.empty())
     return c;
-  Case listed = c;
-  listed.positions = positions_of(c);
-  listed.position_rule = PositionRule::list;
-  listed.position_from = listed.position_to = 0;
-  listed.position_step = 1;
-  return listed;
+  c.positions = positions_of(c);
+  c.position_rule = PositionRule::list;
+  c.position_from = c.position_to = 0;
+  c.position_step = 1;
+  return c;
 }
 
 Case without_calls(const Case& c, std::size_t at, std::size_t count) {
@@ -314,15 +309,14 @@ Case without_calls(const Case& c, std::size_t at, std::size_t count) {
   return out;
 }
 
-Case nearer_to_zero(const Case& c, std::int64_t by) {
+Case nearer_to_zero(Case c, std::int64_t by) {
   const auto lower = [by](std::int64_t& p) { p -= std::clamp(p, -by, by); };
-  Case out = c;
-  in_each_call(out, [&](Case& call) {
+  in_each_call(c, [&](Case& call) {
     lower(call.position_from);
     lower(call.position_to);
-    for (std::int64_t& position : call.positions) lower(position);
+    std::ranges::for_each(call.positions, lower);
   });
-  return out;
+  return c;
 }
 
 std::vector<Case> with_fewer_words(const Case& c) {

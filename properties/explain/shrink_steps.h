@@ -16,13 +16,13 @@ void drop_values(harness::Case& c);
 /// Batch rows [row, row + rows) and tokens [token, token + tokens) of a case.
 harness::Case part_of(const harness::Case& c, std::int64_t row, std::int64_t rows,
                       std::int64_t token, std::int64_t tokens);
-harness::Case with_heads(const harness::Case& c, std::int64_t heads);
+harness::Case with_heads(harness::Case c, std::int64_t heads);
 harness::Case with_pairs(const harness::Case& c, std::int64_t pairs);
-harness::Case with_listed_positions(const harness::Case& c);
+harness::Case with_listed_positions(harness::Case c);
 std::vector<harness::Case> basis_vectors(const harness::Case& c);
 
 /// All positions nearer to 0 by as much. A nearer one becomes 0.
-harness::Case nearer_to_zero(const harness::Case& c, std::int64_t by);
+harness::Case nearer_to_zero(harness::Case c, std::int64_t by);
 /// Sequences without `count` calls from call `at` on; and cases with a word less, or sequences with
 /// a call that differs in one field less from the call before.
 harness::Case without_calls(const harness::Case& c, std::size_t at, std::size_t count);

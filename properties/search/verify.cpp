@@ -54,70 +54,67 @@ Finding not_run(const KernelFacts& facts) {
 }
 
 // Judges one kernel, pairing by pairing and type by type.
-class KernelRun {
- public:
-  using OnRow = std::function<void(const VerdictRow&)>;
-  using OnProgress = std::function<void(const std::string&)>;
-  KernelRun(JudgeThreads& threads, std::vector<Subject>& subjects, const VerifyPlan& plan,
-            const OnRow& on_row, const OnProgress& on_progress)
-      : threads_(threads),
-        subjects_(subjects),
-        subject_(subjects[0]),
-        plan_(plan),
-        on_row_(on_row),
-        on_progress_(on_progress) {
-    for (Subject& each : subjects_) each.shapes = &plan.shapes;
-  }
+struct KernelRun {
+  JudgeThreads& threads;
+  std::vector<Subject>& subjects;
+  const VerifyPlan& plan;
+  const std::function<void(const VerdictRow&)>& on_row;
+  const std::function<void(const std::string&)>& on_progress;
+  Subject& subject = subjects[0];
+  std::vector<std::string> reasons = {};  // of refusals
+  bool any_offer = false;
+  std::map<std::pair<Pairing, Dtype>, Probe> probes = {};
+  Carried carried = {};
 
   void run() {
+    for (Subject& each : subjects) each.shapes = &plan.shapes;
     leave_changed_process();
-    VerdictRow nothing = row_for(subject_.facts);
+    VerdictRow nothing = row_for(subject.facts);
     nothing.property = everything;
-    if (!subject_.facts.cannot_run.empty()) {
-      const Finding f = not_run(subject_.facts);
+    if (!subject.facts.cannot_run.empty()) {
+      const Finding f = not_run(subject.facts);
       nothing.verdict = verdict_of(f);
       nothing.reason = f.reason;
-      if (subject_.facts.memory == ROPE_CUDA && f.kind == Finding::Kind::skipped)
-        nothing.where = "supports, which needs no device, says of " +
-                        offer_words(subject_, plan_.shapes.only ? std::vector<ModelShape>{}
-                                                                : plan_.shapes.models);
-      on_row_(nothing);
+      if (subject.facts.memory == ROPE_CUDA && f.kind == Finding::Kind::skipped)
+        nothing.where =
+            "supports, which needs no device, says of " +
+            offer_words(subject, plan.shapes.only ? std::vector<ModelShape>{} : plan.shapes.models);
+      on_row(nothing);
       return;
     }
     const auto basic = [&](Pairing p, Dtype d) { return probed(p, d); };
     const auto of_models = [&](Pairing p, Dtype d) {
-      return probe_shapes(subject_, p, d, plan_.shapes.models);
+      return probe_shapes(subject, p, d, plan.shapes.models);
     };
     count_claims();
-    if (!judge_cells(basic, plan_.dtypes)) return;
-    if (!any_offer_ && !judge_cells(basic, plan_.other_dtypes)) return;
-    if (!any_offer_ && !plan_.shapes.only && !plan_.shapes.models.empty())
-      if (!judge_cells(of_models, plan_.dtypes)) return;
-    if (any_offer_) return;
+    if (!judge_cells(basic, plan.dtypes)) return;
+    if (!any_offer && !judge_cells(basic, plan.other_dtypes)) return;
+    if (!any_offer && !plan.shapes.only && !plan.shapes.models.empty())
+      if (!judge_cells(of_models, plan.dtypes)) return;
+    if (any_offer) return;
     nothing.verdict = Verdict::unsupported;
-    nothing.reason = fmt::format("{}", fmt::join(reasons_, "; "));
-    on_row_(nothing);
+    nothing.reason = fmt::format("{}", fmt::join(reasons, "; "));
+    on_row(nothing);
   }
 
- private:
   void leave_changed_process() {
-    for (Subject& each : subjects_)
-      if (each.worker.has_been_changed() && !plan_.keeps_worker) each.worker.restart();
+    for (Subject& each : subjects)
+      if (each.worker.has_been_changed() && !plan.keeps_worker) each.worker.restart();
   }
 
   const Probe& probed(Pairing pairing, Dtype dtype) {
-    const auto [at, is_new] = probes_.try_emplace({pairing, dtype});
-    if (is_new) at->second = probe_base(subject_, pairing, dtype);
+    const auto [at, is_new] = probes.try_emplace({pairing, dtype});
+    if (is_new) at->second = probe_base(subject, pairing, dtype);
     return at->second;
   }
   // Asks ahead, for the progress. What is no refusal, such as a crash, ends the asking, and
   // judge_cells() tells of it in its place.
   void count_claims() {
-    const std::size_t of_a_cell = chosen_properties(plan_.properties, plan_.profile).size();
-    for (const Pairing pairing : plan_.pairings)
-      for (const Dtype dtype : plan_.dtypes) {
+    const std::size_t of_a_cell = chosen_properties(plan.properties, plan.profile).size();
+    for (const Pairing pairing : plan.pairings)
+      for (const Dtype dtype : plan.dtypes) {
         const Probe& probe = probed(pairing, dtype);
-        if (probe.offer) carried_.claims += of_a_cell;
+        if (probe.offer) carried.claims += of_a_cell;
         if (!probe.offer && probe.last_refusal.kind != CallResult::Kind::unsupported) return;
       }
   }
@@ -125,17 +122,17 @@ class KernelRun {
   // False: nothing more is to be judged.
   bool judge_cells(const std::function<Probe(Pairing, Dtype)>& probe_cell,
                    const std::vector<Dtype>& dtypes) {
-    for (const Pairing pairing : plan_.pairings)
+    for (const Pairing pairing : plan.pairings)
       for (const Dtype dtype : dtypes) {
-        const Probe probe = with_features(subject_, probe_cell(pairing, dtype));
+        const Probe probe = with_features(subject, probe_cell(pairing, dtype));
         if (!probe.offer) {
-          for (const std::string& reason : probe.reasons) add_reason(reasons_, reason);
+          for (const std::string& reason : probe.reasons) add_reason(reasons, reason);
           if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
-          on_row_(not_judged(subject_.facts, probe));
+          on_row(not_judged(subject.facts, probe));
           if (probe.last_refusal.kind != CallResult::Kind::skipped) return false;
           continue;
         }
-        any_offer_ = true;
+        any_offer = true;
         if (!judge_cell(*probe.offer)) return false;
       }
     return true;
@@ -143,25 +140,14 @@ class KernelRun {
 
   bool judge_cell(const Offer& offer) {
     const std::string pairing(word_of(offer.base.pairing)), dtype(word_of(offer.base.dtype));
-    const KernelFacts& facts = subject_.facts;
-    if (plan_.on_offer)
+    const KernelFacts& facts = subject.facts;
+    if (plan.on_offer)
       for (const std::string& feature : feature_names(&offer))
-        plan_.on_offer({facts.name, std::string(word_of(contract_words, facts.angle_contract)),
-                        pairing, dtype, offered(feature)});
+        plan.on_offer({facts.name, std::string(word_of(contract_words, facts.angle_contract)),
+                       pairing, dtype, offered(feature)});
     leave_changed_process();
-    return judge_cell_of({threads_, subjects_, plan_, offer, on_row_, on_progress_}, carried_);
+    return judge_cell_of({threads, subjects, plan, offer, on_row, on_progress}, carried);
   }
-
-  JudgeThreads& threads_;
-  std::vector<Subject>& subjects_;
-  Subject& subject_;  // the first
-  const VerifyPlan& plan_;
-  const OnRow& on_row_;
-  const OnProgress& on_progress_;
-  std::vector<std::string> reasons_;  // of refusals
-  bool any_offer_ = false;
-  std::map<std::pair<Pairing, Dtype>, Probe> probes_;
-  Carried carried_;
 };
 
 }  // namespace
@@ -173,7 +159,7 @@ std::int64_t cases_of(Profile profile) {
 void verify_kernel(JudgeThreads& threads, std::vector<Subject>& subjects, const VerifyPlan& plan,
                    const std::function<void(const VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress) {
-  KernelRun(threads, subjects, plan, on_row, on_progress).run();
+  KernelRun{threads, subjects, plan, on_row, on_progress}.run();
 }
 
 Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
