@@ -311,7 +311,8 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
       limit_s = is_long ? prepare_limit_s()
                         : apply_limit_s(calls.front(), kernels_.at(kernel).flags) *
                               static_cast<double>(calls.size());
-      if ((steps & protocol::step_repeat) != 0) limit_s += 2 * protocol::repeat_limit_s;
+      // The calls of one thread; those of a device have work of other threads beside them.
+      if ((steps & protocol::step_repeat) != 0) limit_s += 10 * protocol::repeat_limit_s;
       ran_s = cpu_time_s(running_);
       asleep_s = 0;
       return true;
