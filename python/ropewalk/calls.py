@@ -330,16 +330,19 @@ def _in_form(library, form, pairing, cos, sin, steps):
 
 def _run(state, values, outs):
     """Calls the function and copies what it returns into `outs`."""
-    kernel, library, state.given = state.kernel, state.library, values
+    kernel, library = state.kernel, state.library
+    state.given = {name: tuple(x.shape) for name, x in values.items() if getattr(x, "ndim", 0) > 1}
 
     def calling(given):
         if state.transpose and kernel.inverse == "autograd":
-            call = library.gradient(kernel, given, outs)
-        else:
-            call = library.calling(kernel.function, *kernel.arguments(given))
+            return library.gradient(kernel, given, outs)
+        return library.calling(kernel.function, *kernel.arguments(given))
+
+    def at_strides(given):
+        call = calling(given)
         return partial(_or_contiguous, state, call, calling, given) if given["odd"] else call
 
-    call, *others = [calling({**values, **moved}) for moved in values["moved"]]
+    call, *others = [at_strides({**values, **moved}) for moved in values["moved"]]
     if kernel.returns != "new":
         return call
     if others:
@@ -370,8 +373,7 @@ def shapes_given(state, error):
     given = getattr(state, "given", None)  # by name; of a raw function nothing
     if not given or not re.search("shape|size|dimension|broadcast", str(error)):
         return ""
-    shapes = [f"{name} {tuple(given[name].shape)}" for name in state.kernel.parameters
-              if getattr(given[name], "ndim", 0) > 1]
+    shapes = [f"{name} {given[name]}" for name in state.kernel.parameters if name in given]
     words = "layout=" if state.kernel.own_angles else "layout=, tables=, heads_axis="
     return f"; given {', '.join(shapes)}: see {words}"
 
