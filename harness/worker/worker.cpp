@@ -287,6 +287,11 @@ double Worker::limit_by_part_s(std::uint32_t kernel, const CallDescriptor& call,
   }
 }
 
+// Beside the calls of one thread, other threads may work for a device.
+static double repeating_s(std::uint32_t steps) {
+  return (steps & protocol::step_repeat) != 0 ? 10 * protocol::repeat_limit_s : 0;
+}
+
 CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
                          std::uint32_t steps, const std::vector<NamedRegion>& regions) {
   if (pid_ <= 0)
@@ -308,11 +313,10 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
       phase = control().phase;
       const bool is_long = phase == static_cast<std::uint32_t>(Phase::prepare) ||
                            phase == static_cast<std::uint32_t>(Phase::copying);
-      limit_s = is_long ? prepare_limit_s()
-                        : apply_limit_s(calls.front(), kernels_.at(kernel).flags) *
-                              static_cast<double>(calls.size());
-      // The calls of one thread; those of a device have work of other threads beside them.
-      if ((steps & protocol::step_repeat) != 0) limit_s += 10 * protocol::repeat_limit_s;
+      limit_s =
+          repeating_s(steps) + (is_long ? prepare_limit_s()
+                                        : apply_limit_s(calls.front(), kernels_.at(kernel).flags) *
+                                              static_cast<double>(calls.size()));
       ran_s = cpu_time_s(running_);
       asleep_s = 0;
       return true;
