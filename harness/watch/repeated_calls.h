@@ -179,7 +179,8 @@ class RepeatedCalls {
   // another, and one caller may wait for the processor.
   bool has_time(bool alone) const {
     if (alone && thread_s() - began_s_ >= protocol::repeat_limit_s) return false;
-    if (alone) return Clock::now() < deadline_ + 80 * longest;
+    constexpr std::chrono::duration<double> more(10 * protocol::repeat_limit_s);
+    if (alone) return Clock::now() < deadline_ + more;
     const auto now = Clock::now();
     return now < deadline_ || (counted_ == 0 && now < deadline_ + 20 * longest);
   }

@@ -18,6 +18,7 @@
 #include "properties/search/draw.h"
 #include "properties/search/judges.h"
 #include "properties/search/run_property.h"
+#include "properties/search/verdict_rows.h"
 #include "properties/search/verify.h"
 
 namespace ropewalk::properties {
@@ -355,6 +356,21 @@ TEST_F(InAWorker, AFailureStandsWhateverTheSearchForItsCauseThrows) {
   ASSERT_TRUE(run.failing.has_value());
   EXPECT_EQ(run.worst.margin, 7);
   EXPECT_EQ(run.worst.diagnosis + run.cause, "");
+}
+
+TEST(VerdictRowsOf, ACaseThatIsTooSlowIsLeftOutAndOneWithoutMemoryIsNot) {
+  PropertyRun run;
+  run.planned = 72;
+  run.executed = run.compared = run.values = 71;
+  run.worst.compared = 1;
+  run.skipped = "so many calls";
+  for (const bool is_slow : {true, false}) {
+    run.too_slow = is_slow ? 1 : 0;
+    report::VerdictRow row;
+    fill_verdict(row, run, {}, "");
+    EXPECT_EQ(row.verdict, is_slow ? report::Verdict::pass : report::Verdict::skipped);
+    EXPECT_NE(row.reason.find("71 of 72 cases ran: so many calls"), std::string::npos);
+  }
 }
 
 }  // namespace

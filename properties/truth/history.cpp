@@ -154,8 +154,9 @@ class Actor {
   bool repeat() {
     made_.result = perform_again(subject_, {{&problem_, state_}}, 1, repetitions, false);
     missing_ = made_.result.repeated < repetitions
-                   ? fmt::format("{} of {} calls fit into {:g} s of processor time",
-                                 made_.result.repeated, repetitions, protocol::repeat_limit_s)
+                   ? fmt::format("{} of {} calls fit into {:g} s of processor time, {:g} s in all",
+                                 made_.result.repeated, repetitions, protocol::repeat_limit_s,
+                                 10 * protocol::repeat_limit_s)
                    : "";
     return made_.result.kind == CallResult::Kind::ok;
   }
