@@ -18,8 +18,8 @@ namespace ropewalk::bench {
 using namespace harness;
 namespace {
 
-// Above, some heads of some tokens are judged. A kernel that leaves one head in a hundred out, all
-// others being right, passes with a chance of 0.99^1024, 4e-5.
+// Above, some heads of some tokens are judged. A kernel that leaves one head in a hundred of every
+// token out passes with a chance of 0.99^1024, 4e-5.
 constexpr std::int64_t most_heads = 1024;
 constexpr std::int64_t most_lengths = 1 << 14;  // of heads whose length alone is judged
 constexpr std::int64_t most_tokens = 64;
