@@ -225,7 +225,7 @@ class KernelCell final : public HostCell {
     if (!plan_.unfused) return states_.apply(i, *operands_.shown());
     for (const NormPass& pass : norms_) normalize(pass);
     const std::int32_t status = states_.apply(i, *operands_.shown());
-    for (const CeilingSpan& s : copies_)
+    for (const CeilingSpan& s : copies_[lazy_.here().has_other_slots() ? 1 : 0])
       std::memcpy(s.out, s.in, static_cast<std::size_t>(s.row_bytes));
     return status;
   }
@@ -253,7 +253,10 @@ class KernelCell final : public HostCell {
   void prepare() override {
     WorkloadData& data = lazy_.make();
     rope_operands operands = data.operands(plan_.table, plan_.unfused);
-    if (plan_.unfused) norms_ = data.norm_passes(), copies_ = data.cache_spans(true);
+    if (plan_.unfused) {
+      norms_ = data.norm_passes();
+      for (const bool changed : {false, true}) copies_[changed] = data.cache_spans(true, changed);
+    }
     const auto take_workspace = [&](std::int64_t bytes) {
       const bool is_there = failure_of([&] { workspace_ = AlignedBytes(bytes); }) == std::nullopt;
       if (!is_there)
@@ -268,8 +271,8 @@ class KernelCell final : public HostCell {
   const rope_kernel& kernel_;
   KernelPlan plan_;
   ShownStruct<rope_operands> operands_{rope_operands{}};
-  std::vector<NormPass> norms_;  // both: of what is unfused
-  std::vector<CeilingSpan> copies_;
+  std::vector<NormPass> norms_;         // both: of what is unfused
+  std::vector<CeilingSpan> copies_[2];  // to the slots before the change, and behind it
   AlignedBytes workspace_;
   KernelStates states_;  // released before the workspace goes
 };

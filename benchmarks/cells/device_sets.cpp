@@ -127,9 +127,8 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
   };
   inputs_ = block(all, sets);
   if (!is_in_place(w)) outputs_ = block(all, sets);
-  weights_and_slots_there_ = block(std::ssize(weights_and_slots_), "the weights and slots");
-  device_.write(weights_and_slots_there_.data(), weights_and_slots_.data(),
-                weights_and_slots_.size());
+  weights_and_slots_there_ = block(std::ssize(constants_.bytes), "the weights and slots");
+  device_.write(weights_and_slots_there_.data(), constants_.bytes.data(), constants_.bytes.size());
 
   place_positions(nullptr, random);
   given_positions_.resize(static_cast<std::size_t>(count_ * call_positions_bytes()));
@@ -225,7 +224,7 @@ void DeviceSets::hold_constants() const {
   const auto table_bytes = std::min(cos_there_.bytes(), most_bytes);
   hold(cos_there_.data(), cos_.data(), table_bytes, "wrote into a table");
   hold(sin_there_.data(), sin_.data(), table_bytes, "wrote into a table");
-  hold(weights_and_slots_there_.data(), weights_and_slots_.data(), weights_and_slots_.size(),
+  hold(weights_and_slots_there_.data(), constants_.bytes.data(), constants_.bytes.size(),
        "wrote into a weight or a slot");
   if (is_in_place(workload_)) return;
   const std::int64_t bytes = element_bytes(workload_);

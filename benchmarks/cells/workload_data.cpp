@@ -1,6 +1,8 @@
 #include "benchmarks/cells/workload_data.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,10 +14,12 @@
 
 #include "base/fingerprint.h"
 #include "base/random.h"
+#include "base/system/descriptor.h"
 #include "base/system/memory_limits.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/axes.h"
+#include "harness/cases/fused.h"
 #include "harness/cases/stored.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/step_failed.h"
@@ -63,15 +67,20 @@ WorkloadMemory::WorkloadMemory(const Workload& w)
       inv_freq_f32_(inv_freq_of(w, true)),
       asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
       tokens_(w.batch * w.tokens),
-      slots_(harness::slots_of(w)) {
+      constants_{harness::slots_of(w), {}} {
   const std::int64_t most = std::max(w.tensors[0].head_dim, w.tensors[1].head_dim);
   weight_room_ = static_cast<std::size_t>((most * element_bytes(w) + 63) / 64 * 64);
-  const auto slots = std::as_bytes(std::span(slots_));
-  weights_and_slots_.resize(slots_at() + slots.size());
-  std::ranges::copy(slots, weights_and_slots_.end() - std::ssize(slots));
   std::uint64_t random = seed_of_name(1, w.name);
-  for (std::size_t i = 0; i < slots_at() / static_cast<std::size_t>(element_bytes(w)); ++i)
-    harness::store(weights_and_slots_, w.dtype, static_cast<std::int64_t>(i),
+  store_constants(constants_, random);
+}
+
+void WorkloadMemory::store_constants(Constants& to, std::uint64_t& random) const {
+  const auto slots = std::as_bytes(std::span(to.slots));
+  to.bytes.resize(slots_at() + slots.size());
+  std::ranges::copy(slots, to.bytes.end() - std::ssize(slots));
+  const Dtype dtype = workload_.dtype;
+  for (std::size_t i = 0; i < slots_at() / static_cast<std::size_t>(data_type(dtype).bytes); ++i)
+    harness::store(to.bytes, dtype, static_cast<std::int64_t>(i),
                    0.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-52);
 }
 
@@ -87,7 +96,7 @@ void WorkloadMemory::chain_to(rope_operands& o, const std::byte* weights_and_slo
     nodes.append.cache[i] = caches[i];
     o.tensor[i].out = nullptr;
   }
-  if (!slots_.empty()) nodes.append.slot = weights_and_slots + slots_at();
+  if (!constants_.slots.empty()) nodes.append.slot = weights_and_slots + slots_at();
   o.next = nodes.chain();
 }
 
@@ -157,14 +166,37 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   for (harness::GuardedMapping* const table : {&cos_, &sin_})
     *table = harness::GuardedMapping(mapped + harness::most_read_past);
   fill_tables(w, inv_freq_, cos_.data() + table_offset, sin_.data() + table_offset);
-  weights_and_slots_there_ = harness::GuardedMapping(weights_and_slots_.size() + 1);
-  std::ranges::copy(weights_and_slots_, weights_and_slots_there_.data());
-  for (harness::GuardedMapping* const constant : {&cos_, &sin_, &weights_and_slots_there_})
-    constant->make_read_only();
+  for (harness::GuardedMapping* const constant : {&cos_, &sin_}) constant->make_read_only();
+  make_constants();
   positions_ = AlignedBytes(position_bytes(w, tokens_));
   place_positions(positions_.data(), random);
   moving_.write();
   cache_spans_ = cache_spans(false);
+  changed_cache_spans_ = cache_spans(false, true);
+}
+
+// Kernels find them where they can only read.
+void WorkloadData::make_constants() {
+  others_.slots = constants_.slots;
+  if (others_.slots.size() == 1)
+    others_.slots[0] =
+        (others_.slots[0] + 1) % (harness::pages_of(workload_) * workload_.page_size);
+  else if (!others_.slots.empty())
+    std::ranges::rotate(others_.slots, others_.slots.begin() + 1);
+  std::uint64_t random = seed_of_name(2, workload_.name);
+  store_constants(others_, random);
+  const std::size_t bytes = harness::whole_pages(others_.bytes.size() + 1);
+  const Descriptor file(memfd_create("ropewalk constants", MFD_CLOEXEC));
+  if (ftruncate(file.number(), static_cast<off_t>(bytes)) != 0)
+    throw std::runtime_error("memory for the weights and slots could not be had");
+  constants_there_ = harness::GuardedMapping(file.number(), 0, bytes, true);
+  weights_and_slots_there_ = harness::GuardedMapping(file.number(), 0, bytes, false);
+  give_constants(false);
+}
+
+void WorkloadData::take_constants(bool taken) {
+  if (taken != has_taken_) std::swap(constants_, others_);
+  has_taken_ = taken;
 }
 
 bool WorkloadData::positions_are_whole() {
@@ -182,6 +214,7 @@ void WorkloadData::give_inputs() {
   if (is_in_place(workload_)) return;
   for (std::size_t i = 0; i < buffers_; ++i) pristine_[i].copy_to(inputs_[i].data());
   change_.to = nullptr;  // it is undone
+  if (weights_and_slots_there_.data() != nullptr) give_constants(false);
 }
 
 bool WorkloadData::inputs_are_whole() {
@@ -202,8 +235,10 @@ std::int64_t WorkloadData::byte_of(const Row& of, std::int64_t element) const {
 }
 
 void WorkloadData::draw_change(std::uint64_t& random) {
-  if (change_.to != nullptr && !is_in_place(workload_))
+  if (change_.to != nullptr && !is_in_place(workload_)) {
     std::memcpy(change_.to, change_.before, change_.bytes);
+    give_constants(false);
+  }
   const std::size_t tensor = next_random(random) % workload_.tensors.size();
   const harness::TensorCase& t = workload_.tensors[tensor];
   const Row row{tensor, below(tokens_ * t.heads, random)};
@@ -235,6 +270,7 @@ void WorkloadData::take_change(bool taken) {
                 change_.token * workload_.tensors[change_.tensor].heads + change_.head};
   pristine_[buffer_of(row.tensor)].set(byte_of(row, change_.element), change_.bytes,
                                        taken ? change_.value : nullptr);
+  if (!is_in_place(workload_)) take_constants(taken);
 }
 
 const std::byte* WorkloadData::given(std::size_t tensor, std::int64_t token,
@@ -254,8 +290,9 @@ void WorkloadData::refill() {
     else  // all bits are one: a NaN of every type
       std::memset(work_[i].data(), 0xff, bytes);
   }
-  for (const CeilingSpan& s : cache_spans_)
-    std::memset(s.out, 0xff, static_cast<std::size_t>(s.row_bytes));
+  for (const auto* const spans : {&cache_spans_, &changed_cache_spans_})
+    for (const CeilingSpan& s : *spans)
+      std::memset(s.out, 0xff, static_cast<std::size_t>(s.row_bytes));
 }
 
 std::size_t WorkloadData::outputs_fingerprint(std::uint64_t random) const {
@@ -326,13 +363,15 @@ std::vector<NormPass> WorkloadData::norm_passes() const {
     std::vector<CeilingSpan> rows;
     if (t.norm) add_spans(i, rows);
     for (const CeilingSpan& span : rows)
-      out.push_back({span, workload_.dtype, t.head_dim, weight(i), workload_.epsilon});
+      out.push_back({span, workload_.dtype, t.head_dim,
+                     weights_and_slots_there_.data() + weight_at(i), workload_.epsilon});
   }
   return out;
 }
 
-std::vector<CeilingSpan> WorkloadData::cache_spans(bool unfused) const {
+std::vector<CeilingSpan> WorkloadData::cache_spans(bool unfused, bool changed) {
   std::vector<CeilingSpan> out;
+  take_constants(changed);
   const std::int64_t bytes = element_bytes(workload_);
   for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
     const harness::TensorCase& t = workload_.tensors[i];
@@ -349,6 +388,7 @@ std::vector<CeilingSpan> WorkloadData::cache_spans(bool unfused) const {
         out.push_back({in, to, 1, t.head_dim * bytes, t.head_dim * bytes, 0});
     }
   }
+  take_constants(false);
   return out;
 }
 

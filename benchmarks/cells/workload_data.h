@@ -54,7 +54,7 @@ void fill_tables(const Workload& workload, const std::vector<double>& inv_freq, 
 /// cosines of libm, which is precise enough for timing. Correctness is judged elsewhere.
 ///
 /// What a call is given differs from call to call, at the same addresses: its positions (moving),
-/// and once an epoch an element of the input (change).
+/// and once an epoch an element of the input and, out of place, all weights and slots (change).
 class WorkloadData final : public WorkloadMemory {
  public:
   WorkloadData(const Workload& workload, std::uint64_t seed);
@@ -77,14 +77,17 @@ class WorkloadData final : public WorkloadMemory {
   /// in (-1, 1), so that the pair's bound covers what it had before (docs/decisions/0036). Undoes
   /// the change before it, out of place.
   void draw_change(std::uint64_t& random);
-  /// For the timed loop: one store, in place to the buffer, out of place to the input. Keeps the
-  /// window of the buffer as the next call finds it.
+  /// For the timed loop: stores, in place one to the buffer, out of place to the input, the weights
+  /// and the slots. Keeps the window of the buffer as the next call finds it.
   void change() {
     std::memcpy(change_.to, change_.value, change_.bytes);
     std::memcpy(witness_.data(), change_.window, witness_.size());
+    if (!is_in_place(workload_)) give_constants(true);
   }
-  /// After a call of change(): what was given has the new value, or again the old one.
+  /// After a call of change(): what was given has the new values, or again the old ones.
   void take_change(bool taken);
+  /// Whether the next call finds the slots of a change.
+  bool has_other_slots() const { return has_other_constants_; }
   /// False if the kernel wrote into its input; a change must be taken. It says so once. In place
   /// there is no input.
   bool inputs_are_whole();
@@ -136,7 +139,7 @@ class WorkloadData final : public WorkloadMemory {
   /// The passes beside the rotation alone: norms, and copies to the caches (`unfused`). Else of
   /// what a call appends; heads that touch in the input and in the cache are one row.
   std::vector<NormPass> norm_passes() const;
-  std::vector<CeilingSpan> cache_spans(bool unfused) const;
+  std::vector<CeilingSpan> cache_spans(bool unfused, bool changed = false);
 
  private:
   /// A head whose elements may change, in [0, batch x tokens x heads).
@@ -145,6 +148,14 @@ class WorkloadData final : public WorkloadMemory {
     std::int64_t head;
   };
   void give_inputs();
+  /// The weights and slots that the next calls find: those before the change, or behind it.
+  void give_constants(bool changed) {
+    const Constants& given = changed == has_taken_ ? constants_ : others_;
+    std::memcpy(constants_there_.data(), given.bytes.data(), given.bytes.size());
+    has_other_constants_ = changed;
+  }
+  void take_constants(bool taken);
+  void make_constants();
   std::int64_t byte_of(const Row& row, std::int64_t element) const;
   std::size_t buffer_of(std::size_t tensor) const { return workload_.fused ? 0 : tensor; }
   std::int64_t begin_of(std::size_t tensor) const {  // in bytes
@@ -157,12 +168,15 @@ class WorkloadData final : public WorkloadMemory {
   std::int64_t bytes_[most_tensors] = {};
   /// That at which malloc places large blocks.
   static constexpr std::size_t table_offset = 64;
-  harness::GuardedMapping cos_, sin_, weights_and_slots_there_;
+  harness::GuardedMapping cos_, sin_, weights_and_slots_there_;  ///< as kernels read them
+  harness::GuardedMapping constants_there_;  ///< weights_and_slots_there_, as it is written
+  Constants others_;                         ///< those of a change
+  bool has_other_constants_ = false, has_taken_ = false;
   PristineInput pristine_[most_tensors];
   /// Out of place what kernels read; and where they write.
   AlignedBytes inputs_[most_tensors], work_[most_tensors], caches_[most_tensors], positions_,
       apart_;
-  std::vector<CeilingSpan> cache_spans_;
+  std::vector<CeilingSpan> cache_spans_, changed_cache_spans_;
   mutable std::vector<std::byte> given_;  ///< the row that given() was asked for last
   Change change_;
   std::vector<std::byte> witness_;

@@ -80,7 +80,7 @@ class WorkloadMemory {
   const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
   /// The weights of a tensor that a norm marks.
   const std::byte* weight(std::size_t tensor) const {
-    return weights_and_slots_.data() + weight_at(tensor);
+    return constants_.bytes.data() + weight_at(tensor);
   }
   /// The index of a row from the first element of its tensor. Input and output have the same
   /// strides.
@@ -93,7 +93,7 @@ class WorkloadMemory {
   std::int64_t left_row(std::size_t tensor, std::int64_t token, std::int64_t head) const {
     const harness::TensorCase& t = workload_.tensors[tensor];
     if (!t.append) return row(tensor, token, head);
-    return (slots_[static_cast<std::size_t>(token)] * t.heads + head) * t.head_dim;
+    return (constants_.slots[static_cast<std::size_t>(token)] * t.heads + head) * t.head_dim;
   }
 
   /// The positions of the last call. [axes, batch x tokens]
@@ -122,7 +122,14 @@ class WorkloadMemory {
   virtual const std::byte* changed_window() const { return nullptr; }
 
  protected:
-  /// Of the weights of a tensor in weights_and_slots_, and of the slots behind all weights.
+  struct Constants {
+    std::vector<std::int64_t> slots;  ///< of each token; empty without an append
+    std::vector<std::byte> bytes;     ///< weights, and then slots
+  };
+  /// Draws the weights, and stores them and the slots.
+  void store_constants(Constants& to, std::uint64_t& random) const;
+
+  /// Of the weights of a tensor in these bytes, and of the slots behind all weights.
   std::size_t weight_at(std::size_t tensor) const { return tensor * weight_room_; }
   std::size_t slots_at() const { return weight_at(workload_.tensors.size()); }
   /// Gives operands their chain, and marked tensors their caches in place of outputs. The nodes
@@ -138,9 +145,8 @@ class WorkloadMemory {
   std::int64_t tokens_;  ///< of the whole batch
   std::vector<std::int32_t> first_positions_;
   MovingPositions moving_{};
-  std::vector<std::int64_t> slots_;  ///< of each token; empty without an append
-  std::size_t weight_room_ = 0;      ///< bytes, a multiple of 64
-  std::vector<std::byte> weights_and_slots_;
+  std::size_t weight_room_ = 0;  ///< bytes, a multiple of 64
+  Constants constants_;
 
  private:
   mutable harness::OperandNodes operand_nodes_;

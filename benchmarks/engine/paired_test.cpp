@@ -19,6 +19,7 @@
 #include "benchmarks/testing/toys.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
+#include "harness/process/extension_chain.h"
 
 namespace ropewalk::bench {
 using namespace report;
@@ -188,6 +189,50 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
         EXPECT_FALSE(outcome.of(kernel)->ns_per_token.empty());
       }
     }
+}
+
+// Keeps the weights of K, or the slots, that it found at their address first.
+template <bool slots>
+std::int32_t apply_by_address(const rope_problem* p, const rope_operands* o, void*) {
+  static std::map<const void*, std::vector<float>> weights;
+  static std::map<const void*, std::vector<std::int64_t>> rows;
+  if (norm_of(*o) == nullptr) return apply_toy(p, o, nullptr);  // unfused
+  harness::OperandNodes at{*norm_of(*o), *append_of(*o)};
+  const auto* const weight = static_cast<const float*>(at.norm.weight[1]);
+  const auto* const slot = static_cast<const std::int64_t*>(at.append.slot);
+  if (slots)
+    at.append.slot = rows.try_emplace(slot, slot, slot + p->batch * p->tokens).first->second.data();
+  else
+    at.norm.weight[1] =
+        weights.try_emplace(weight, weight, weight + p->tensor[1].head_dim).first->second.data();
+  rope_operands operands = *o;
+  operands.next = at.chain();
+  return apply_toy(p, &operands, nullptr);
+}
+
+TEST(Paired, WhoKeepsWeightsOrSlotsByTheirAddressIsBroken) {
+  rope_kernel good = toy_kernel("good"), weights = toy_kernel("weights"),
+              slots = toy_kernel("slots");
+  weights.apply = apply_by_address<false>;
+  slots.apply = apply_by_address<true>;
+  for (rope_kernel* kernel : {&good, &weights, &slots}) {
+    kernel->extensions = extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
+    kernel->exceptions = ROPE_ALLOCATES;
+  }
+  for (const std::int64_t tokens : {1, 3}) {
+    const PairedOutcome outcome = run({&good, &weights, &slots}, [&](PairedPlan& p) {
+      Workload& w = p.workloads[0];
+      w.batch = 1;
+      w.tokens = tokens;
+      set_in_place(w, false);
+      take_norm(w);
+      take_append(w);
+      lay_out(w);
+    });
+    expect_broken(outcome, "weights", "normalized");
+    expect_broken(outcome, "slots", "token");
+    EXPECT_EQ(outcome.of("good")->outcome, Outcome::measured);
+  }
 }
 
 TEST(Paired, WhatPrepareTakesStandsInTheRow) {

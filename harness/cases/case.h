@@ -38,6 +38,7 @@ struct TensorCase {
   std::int64_t cache_at = 0;
   /// [batch, tokens, heads, head_dim]; if empty, the seed gives them
   std::vector<double> values;
+  std::vector<double> weights;  ///< of the norm, [head_dim]; if empty, the seed gives them
   bool operator==(const TensorCase&) const = default;
 };
 

@@ -91,6 +91,7 @@ void visit_tensor_fields(T& t, Visit&& visit) {
   visit("cache", t.cache);
   visit("cache_at", t.cache_at);
   visit("values", t.values);
+  visit("weights", t.weights);
 }
 
 }  // namespace ropewalk::harness

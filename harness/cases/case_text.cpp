@@ -285,7 +285,7 @@ std::size_t listed_in(const Case& c) {
   std::size_t listed = c.positions.size() + c.inv_freq.size() + c.scaling_values.size() +
                        c.axis_of_pair.size() + c.slots.size() + c.kernel.size() + c.plugin.size() +
                        c.property.size() + c.scaling.size();
-  for (const TensorCase& t : c.tensors) listed += t.values.size();
+  for (const TensorCase& t : c.tensors) listed += t.values.size() + t.weights.size();
   return listed;
 }
 

@@ -104,10 +104,13 @@ Slots by_rule(const Case& c) {
 void fill_weight(const Case& c, std::uint64_t seed, std::uint32_t tensor, Dtype dtype,
                  std::vector<std::byte>& bytes) {
   const int mantissa = data_type(dtype).format.mantissa;
+  const std::vector<double>& given = c.tensors[tensor].weights;
   for (std::int64_t d = 0; d < c.tensors[tensor].head_dim; ++d) {
     const std::uint64_t bits = hash(seed, 0x3e1, tensor, d);
     constexpr double times[] = {1, 2, 1, 2, 1, 2, 0, 8};  // of either sign
-    store(bytes, dtype, d, unit_value(bits, mantissa) * times[bits % 8]);
+    store(bytes, dtype, d,
+          given.empty() ? unit_value(bits, mantissa) * times[bits % 8]
+                        : given[static_cast<std::size_t>(d)]);
   }
 }
 
@@ -196,6 +199,9 @@ void check_fused(const Case& c) {
       require(!t.norm || data_type(weight).format.u >=
                              data_type(data_type(tensor_dtype(c, t)).computed_in).format.u,
               "weight_dtype must not be wider than the arithmetic of the data");
+    for (const TensorCase& t : c.tensors)
+      require(t.weights.empty() || std::ssize(t.weights) == t.head_dim,
+              "weights needs head_dim = {} numbers, got {}", t.head_dim, t.weights.size());
   }
   if (!has_append(c)) return;  // slots are then of no account
   require(forward, "append needs op=forward");

@@ -169,11 +169,11 @@ rope_operands DeviceMemory::operands(const CallDescriptor& call, const Workspace
   return o;
 }
 
-WritableMemory DeviceMemory::writable(const CallDescriptor& call) {
+WritableMemory DeviceMemory::writable(const CallDescriptor& call, bool with_caches) {
   WritableMemory memory(*this);
-  for (const auto& t : call.tensor)
-    if (t.out.mapped_bytes != 0) {
-      const Block& block = *find(t.out);
+  for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i)
+    if (is_written(call, i, with_caches)) {
+      const Block& block = *find(call.tensor[i].out);
       memory.add(host_pointer(block.data()), block.bytes);
     }
   return memory;

@@ -45,7 +45,7 @@ class DeviceMemory final : public CallMemory {
   std::byte* axis_of_pair() const override { return host_.axis_of_pair(); }
   rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
                          std::uint32_t caller) override;
-  WritableMemory writable(const protocol::CallDescriptor& call) override;
+  WritableMemory writable(const protocol::CallDescriptor& call, bool with_caches) override;
   Workspace workspace(std::size_t bytes, bool at_end) override;
   void begin_apply(const rope_operands& o, bool as_graph) override;
   void launch(const rope_operands& o) override;

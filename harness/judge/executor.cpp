@@ -316,11 +316,11 @@ void perform_far(Subject& subject, const Problem& problem, const Problem& far, c
     return memory + at(places, piece).offset + byte_of(piece, piece.far);
   };
   for_each([&](const Piece& piece) {
-    const auto& content = given(problem, call.placement, piece.buffer);
+    const auto& content = given(far, call.placement, piece.buffer);  // slots are numbered anew
     std::memcpy(far_bytes(piece), content.data() + byte_of(piece, piece.near), piece.bytes);
   });
   for_each([&](const Piece& piece) {
-    const auto& content = given(problem, call.placement, piece.buffer);
+    const auto& content = given(far, call.placement, piece.buffer);
     const auto* const near = content.data() + byte_of(piece, piece.near);
     require(std::memcmp(far_bytes(piece), near, piece.bytes) == 0,
             "the strides put two positions or rows in the same place");
@@ -370,23 +370,25 @@ Execution execute_once(Subject& subject, const Problem& problem, bool at_end) {
   return out;
 }
 
-CallResult perform_again(Subject& subject, const std::vector<PreparedState>& states,
-                         std::uint32_t callers, std::uint32_t rounds, bool shared) {
+CallResult perform_again(Subject& subject, const std::vector<PreparedState>& callers,
+                         std::uint32_t rounds, bool shared) {
   subject.worker.kernels();
   std::vector<CallDescriptor> calls;
   std::vector<NamedRegion> regions;  // of the last caller; those of all callers have the same names
   std::uint64_t end = 0;
-  for (std::uint32_t caller = 0; caller < callers; ++caller) {
+  for (std::size_t caller = 0; caller < callers.size(); ++caller) {
     const int placement = static_cast<int>(caller % 2);
-    const PreparedState& state = states[caller * states.size() / callers];
+    const PreparedState& state = callers[caller];
     const Problem& problem = *state.problem;
     const Room room = lay_out(subject, problem, {step_repeat, placement, true, state.number}, end);
     end = room.end;
     write_buffers(problem, placement, room);
     regions = named_regions(problem, room.places);
     calls.push_back(room.call);
-    calls.back().callers = callers;
+    calls.back().callers = static_cast<std::uint32_t>(callers.size());
     calls.back().rounds = rounds;
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i)
+      if (shared && marks(&problem.append, i)) calls[caller].tensor[i].out = calls[0].tensor[i].out;
     if (!shared || caller < 2) continue;
     const auto share = [](Region& mine, const Region& other) {
       if (mine.writable == 0) mine = other;
@@ -400,7 +402,7 @@ CallResult perform_again(Subject& subject, const std::vector<PreparedState>& sta
       share(mine.sin, other.sin);
     }
   }
-  return with_side_effects(subject, *states[0].problem,
+  return with_side_effects(subject, *callers[0].problem,
                            subject.worker.calls(subject.facts.index, calls, step_repeat, regions));
 }
 

@@ -98,19 +98,19 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
 void perform_far(Subject& subject, const Problem& problem, const Problem& far, const Call& call,
                  Execution& execution, Outputs& outputs);
 
-/// A prepared state, and the problem that it was prepared for.
+/// A prepared state, and a problem that it is for.
 struct PreparedState {
   const Problem* problem;
   std::uint32_t number = 0;
 };
 
-/// Lets `callers` threads, all at once, repeat a call each on prepared states of one shape. The
-/// first callers have the first state, the last ones the last. Each call is wanted `rounds` times;
-/// if there are several callers, time may end it earlier. Pairs of callers get the inputs of one
-/// placement in memory of their own, or `shared` inputs. The result is failed if two calls differ.
+/// Lets threads, all at once, repeat a call each on prepared states of one shape, those of
+/// `callers`. Each call is wanted `rounds` times; if there are several callers, time may end it
+/// earlier. Pairs of callers get the inputs of one placement in memory of their own, or `shared`
+/// inputs and caches: then each needs slots of its own. The result is failed if two calls differ.
 /// Its `repeated` is defined at protocol::step_repeat.
-CallResult perform_again(Subject& subject, const std::vector<PreparedState>& states,
-                         std::uint32_t callers, std::uint32_t rounds, bool shared);
+CallResult perform_again(Subject& subject, const std::vector<PreparedState>& callers,
+                         std::uint32_t rounds, bool shared);
 
 /// Asks the kernel's supports, without running the kernel. A problem that has not the only shape of
 /// the run is refused for the kernel.

@@ -23,20 +23,29 @@ void for_each_piece(const Problem& near, const Problem& with_far_rows, int place
     const std::int64_t size = near.buffers[static_cast<std::size_t>(buffer)].element_bytes();
     visit({buffer, far_at, near_at, static_cast<std::uint64_t>(count * size)});
   };
-  show(near.slots_buffer, 0, 0, p.batch * p.tokens);
+  const std::int64_t count = p.batch * p.tokens;
+  const auto& positions = placement == 1 ? near.other_positions : near.positions;
+  show(near.slots_buffer, 0, 0, count);
   for (std::uint32_t i = 0; i < p.tensor_count; ++i)
     show(near.tensor[i].weight, 0, 0, p.tensor[i].head_dim);
   for (std::int64_t b = 0; b < p.batch; ++b)
     for (std::int64_t t = 0; t < p.tokens; ++t) {
       const std::int64_t token = b * p.tokens + t;
-      // Planes keep their distance; far rows are of problems without axes.
-      const std::int64_t position = position_of(near, placement, b, t, 0);
-      show(near.positions_buffer, position_index(far, b, t), position_index(p, b, t), 1);
+      for (std::int64_t axis = 0; axis < near.source.axes; ++axis) {
+        const std::int64_t position = positions[static_cast<std::size_t>(axis * count + token)];
+        const auto plane = [&](const Problem& of) {
+          return position_index(of.asked, b, t) + times(axis, of.axes.position_axis_stride);
+        };
+        const auto table_row = [&](const Problem& of) {
+          return table_row_at(of.asked, token, position) + times(axis, of.axes.table_axis_stride);
+        };
+        show(near.positions_buffer, plane(with_far_rows), plane(near), 1);
+        for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+          for (const int table : {near.tensor[i].cos, near.tensor[i].sin})
+            show(table, table_row(with_far_rows), table_row(near), p.rotary_dim / 2);
+      }
       for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
         const TensorPlaces& at = near.tensor[i];
-        for (const int table : {at.cos, at.sin})
-          show(table, table_row_at(far, token, position), table_row_at(p, token, position),
-               p.rotary_dim / 2);
         for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
           show(at.in, at.in_at + in_index(far, i, b, t, h), at.in_at + in_index(p, i, b, t, h),
                p.tensor[i].head_dim);

@@ -53,8 +53,8 @@ class CallMemory : public MemorySpace {
   virtual rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
                                  std::uint32_t caller) = 0;
 
-  /// The outputs of a placed call.
-  virtual WritableMemory writable(const protocol::CallDescriptor& call) = 0;
+  /// The outputs of a placed call, with its caches or without.
+  virtual WritableMemory writable(const protocol::CallDescriptor& call, bool with_caches) = 0;
 
   /// A workspace of this size, of at most largest_workspace_bytes. `at_end`: it ends, or else
   /// begins, at a guard. Throws StepFailed.
@@ -93,6 +93,11 @@ class CallMemory : public MemorySpace {
   virtual void unmap_all() = 0;
 
  protected:
+  static bool is_written(const protocol::CallDescriptor& call, std::uint32_t tensor,
+                         bool with_caches) {
+    return call.tensor[tensor].out.mapped_bytes != 0 &&
+           (with_caches || !marks(&call.append, tensor));
+  }
   /// `addresses`: of the buffers, by protocol::Region.
   rope_operands operands_at(const protocol::CallDescriptor& call, std::byte* const* addresses,
                             const Workspace& workspace, std::uint32_t caller) {

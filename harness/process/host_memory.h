@@ -40,11 +40,11 @@ class HostMemory final : public CallMemory {
     return operands_at(call, addresses_, workspace, caller);
   }
 
-  WritableMemory writable(const protocol::CallDescriptor& call) override {
+  WritableMemory writable(const protocol::CallDescriptor& call, bool with_caches) override {
     WritableMemory memory(*this);
-    for (const auto& t : call.tensor)
-      if (t.out.mapped_bytes != 0) {
-        const GuardedMapping& mapping = find(t.out)->mapping;
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i)
+      if (is_written(call, i, with_caches)) {
+        const GuardedMapping& mapping = find(call.tensor[i].out)->mapping;
         memory.add(mapping.data(), mapping.bytes());
       }
     return memory;

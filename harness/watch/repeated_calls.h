@@ -31,8 +31,32 @@ struct CallSite {
   rope_problem problem;
   rope_operands operands;
   WritableMemory writable;
+  WritableMemory caches;  ///< as a whole, where others may write other slots at the same time
   void* state;
 };
+
+/// Adds the slots of its caches that a call may write.
+inline void add_slots(const rope_problem& p, const rope_operands& o, WritableMemory& to) {
+  const rope_append* const append = append_of(p);
+  if (append == nullptr) return;
+  rope_append_operands given = *append_of(o);
+  const auto slot_bytes = data_type(Dtype{append->slot_dtype}).bytes;
+  const MemorySpace::Bytes slots =  // the kernel's memory may be a device's
+      to.space().copy(static_cast<const std::byte*>(given.slot),
+                      static_cast<std::size_t>(p.batch * p.tokens * slot_bytes));
+  given.slot = slots.data();
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    const rope_tensor& t = p.tensor[i];
+    const auto bytes = data_type(Dtype{t.out_dtype}).bytes;
+    for (std::int64_t token = 0; token < p.batch * p.tokens && marks(append, i); ++token) {
+      const std::int64_t slot = slot_at(*append, given, token);
+      for (std::int64_t h = 0; h < t.heads && slot >= 0; ++h)
+        to.add(static_cast<std::byte*>(given.cache[i]) +
+                   (cache_index(*append, i, slot) + h * append->head_stride[i]) * bytes,
+               static_cast<std::size_t>(t.head_dim * bytes));
+    }
+  }
+}
 
 class RepeatedCalls {
  public:
@@ -43,8 +67,9 @@ class RepeatedCalls {
   /// together, to show a race in what a state makes at its first call.
   template <class FirstCall>
   void add(CallSite site, bool alone, FirstCall&& first_call) {
-    Caller caller{site.problem, site.operands, std::move(site), {}, {}, {}};
+    Caller caller{site.problem, site.operands, std::move(site), {}, {}, {}, {}};
     caller.before = caller.site.writable.copy();
+    caller.caches_before = caller.site.caches.copy();
     if (alone) {
       first_call();
       caller.after = caller.site.writable.copy();
@@ -83,6 +108,7 @@ class RepeatedCalls {
         caller.failure =
             "the first call, made beside others, gave other bits than a call made alone";
     }
+    hold_caches();
     return counted_;
   }
 
@@ -105,9 +131,20 @@ class RepeatedCalls {
     rope_problem shown_problem;  // those of the site must stay equal to these
     rope_operands shown_operands;
     CallSite site;
-    WritableMemory::Copy before, after;
+    WritableMemory::Copy before, after, caches_before;
     std::string failure;
   };
+
+  // Callers write slots of their own, and nothing else of a cache.
+  void hold_caches() {
+    for (const Caller& caller : callers_) {
+      if (!caller.failure.empty() || caller.site.writable.space().is_lost()) return;
+      caller.site.writable.restore(caller.before);
+    }
+    for (Caller& caller : callers_)
+      if (!caller.site.caches.equals(caller.caches_before))
+        caller.failure = "the calls changed what is no slot of theirs in a cache";
+  }
 
   // Memory of a device may fail between the calls as well.
   void work(Caller& caller, std::uint64_t wanted, bool alone) {

@@ -282,12 +282,18 @@ class Caller {
     for (std::uint32_t i = 0; i < callers; ++i) {
       use_state(calls[i].state);
       memory_.place(calls[i], i == 0 ? CallMemory::Part::all : CallMemory::Part::all_beside);
-      CallSite site{problem_of(calls[i]), {}, memory_.writable(calls[i]), live_->state.address()};
+      const bool alone = callers == 1;
+      CallSite site{problem_of(calls[i]),
+                    {},
+                    memory_.writable(calls[i], alone),
+                    memory_.writable(calls[i], !alone),
+                    live_->state.address()};
       const Workspace& workspace = workspaces.emplace_back(
           make_workspace(kernel, site.problem, calls[i].workspace_at_end != 0));
       site.operands = memory_.operands(calls[i], workspace, i);
+      if (!alone) add_slots(site.problem, site.operands, site.writable);
       CallSite first = site;
-      repeated.add(std::move(site), callers == 1,
+      repeated.add(std::move(site), alone,
                    [&] { apply(kernel, first.problem, first.operands, workspace, calls[i]); });
     }
     set_phase(control_, protocol::Phase::apply);

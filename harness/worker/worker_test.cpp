@@ -92,15 +92,16 @@ TEST_F(WorkerTest, RepeatsCalls) {
     perform(subject, problem, {steps, 0, true, state}, e, none);
     ASSERT_EQ(e.result.kind, Kind::ok) << e.result.text;
   }
-  const CallResult alone = perform_again(subject, {{&problem}}, 1, 50, false);
+  const CallResult alone = perform_again(subject, {{&problem}}, 50, false);
   EXPECT_EQ(alone.kind, Kind::ok) << alone.text;
   EXPECT_GT(alone.repeated, 0u);
   EXPECT_LE(alone.repeated, 50u);
   for (const bool shared : {false, true})
-    for (const std::vector<PreparedState>& states :
-         {std::vector<PreparedState>{{&problem}}, {{&problem}, {&problem, 1}}})
-      EXPECT_EQ(perform_again(subject, states, 4, 5, shared).kind, Kind::ok);
-  const CallResult nowhere = perform_again(subject, {{&problem}, {&problem, 32}}, 2, 5, false);
+    for (const std::uint32_t last : {0u, 1u}) {
+      const PreparedState first{&problem}, second{&problem, last};
+      EXPECT_EQ(perform_again(subject, {first, first, second, second}, 5, shared).kind, Kind::ok);
+    }
+  const CallResult nowhere = perform_again(subject, {{&problem}, {&problem, 32}}, 5, false);
   EXPECT_EQ(nowhere.text, "no such state");
 }
 

@@ -265,8 +265,11 @@ Case with_pairs(const Case& c, std::int64_t pairs) {
   out.rotary_dim = 2 * pairs;
   if (!out.inv_freq.empty()) out.inv_freq.resize(static_cast<std::size_t>(pairs));
   if (out.axes > 1) out.axis_of_pair = map_of_pairs(c, pairs);
-  for (TensorCase& t : out.tensors)
+  for (TensorCase& t : out.tensors) {
     if (t.rotate) t.head_dim += out.rotary_dim - c.rotary_dim;
+    if (!t.weights.empty() && t.head_dim > 0)
+      t.weights.resize(static_cast<std::size_t>(t.head_dim));
+  }
   if (out.table_row_stride >= 0) out.table_row_stride += (out.rotary_dim - c.rotary_dim) / 2;
   return out;
 }

@@ -6,8 +6,8 @@
 // are compared by untouched_dims.
 // append_is_copy kills by itself: slot_of_next_token_exact, k_of_row_zero_exact, v_rotated_exact
 //
-// slot_order: the same rows go to other slots, in another order, with nothing else changed. Bound:
-// as above.
+// slot_order: the same rows go to the same slots in another order, or to others, with nothing else
+// changed. Bound: as above.
 // slot_order kills by itself: slots_of_first_call_exact
 //
 // two_appends: a prompt that is appended in two calls to one cache is the prompt appended in one,
@@ -38,7 +38,8 @@ Finding check_slot_order(Subject& subject, const Case& c) {
   Case other = listed_slots(listed_positions(c));
   std::vector<std::int64_t>& slots = other.slots;
   const std::int64_t end = other.pages * other.page_size;
-  const auto by = static_cast<std::int64_t>(hash(c.seed, 0x520) % static_cast<std::uint64_t>(end));
+  const std::uint64_t bits = hash(c.seed, 0x520);
+  const auto by = bits % 2 == 0 ? 0 : static_cast<std::int64_t>(bits / 2) % end;
   for (std::int64_t& slot : slots)
     if (slot >= 0) slot = (slot + by) % end;
   std::ranges::reverse(slots);

@@ -1,7 +1,7 @@
 // Threads: with ROPE_THREAD_SAFE, four concurrent callers of one state, or of two, get the same
 // bits as each gets alone. They use memory of their own in one part, and shared inputs, tables and
-// positions in another. A second state asks the same problem, or another one in arguments of the
-// same sizes.
+// positions in another. There they have one cache too, in which each writes every fourth slot. A
+// second state asks the same problem, or another one in arguments of the same sizes.
 //
 // No bound: the same call in another thread gives the same bits. A race shows only by chance. So
 // overlapping calls are counted (harness/watch/repeated_calls.h), and the callers go on until there
@@ -28,6 +28,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,7 @@ namespace {
 constexpr std::uint32_t usual_callers = 4, rounds = 200;
 // `shift` of the first case in fresh workers. Each later one is of another form and has 1 less.
 constexpr std::int64_t in_fresh_workers = -102;
+constexpr std::int64_t most_shared_slots = 1 << 14;  // each caller's problem has them all
 constexpr std::uint32_t few_rounds = 20;  // of a row of the array, of which there are many
 
 // The problem of the second state of two problems: all changes, or those that the kernel accepts.
@@ -71,11 +73,34 @@ Problem of_second_state(Subject& subject, Problem problem) {
   return problem;
 }
 
+// The case with slots for so many callers, of which the first has each first one.
+Case with_slots_for(const Case& c, std::int64_t callers) {
+  Case out = listed_slots(c);
+  out.pages *= callers;
+  for (std::int64_t& slot : out.slots) slot = std::max<std::int64_t>(slot * callers, -1);
+  return out;
+}
+// The same problem with the slots behind those of the first caller.
+Problem of_caller(Subject& subject, const Problem& first, std::int64_t caller) {
+  Case c = first.source;
+  for (std::int64_t& slot : c.slots) slot += slot < 0 ? 0 : caller;
+  return make_problem(c, subject.oracle, SecondPositions::always_others);
+}
+
 Finding call_together(Subject& subject, const Problem& problem, std::uint32_t rounds_wanted) {
   const Case& c = problem.source;
-  std::vector<PreparedState> states{{&problem}};
+  const std::uint32_t callers = c.shift <= in_fresh_workers ? 2
+                                : c.callers > 1             ? static_cast<std::uint32_t>(c.callers)
+                                                            : usual_callers;
+  const bool one_cache = c.shift % 2 == 1 && has_append(c);
+  const bool shared = c.shift % 2 == 1 && pages_of(c) * c.page_size <= most_shared_slots;
+  const Problem first =
+      one_cache && shared
+          ? make_problem(with_slots_for(c, callers), subject.oracle, SecondPositions::always_others)
+          : problem;
+  std::vector<PreparedState> states{{&first}};
   const bool differ = c.caller_states == CallerStates::two_problems;
-  const Problem second = differ ? of_second_state(subject, problem) : problem;
+  const Problem second = differ ? of_second_state(subject, first) : first;
   if (c.caller_states != CallerStates::one) states.push_back({&second, 1});
   Execution execution;
   Outputs none;
@@ -86,11 +111,14 @@ Finding call_together(Subject& subject, const Problem& problem, std::uint32_t ro
     });
   };
   if (!made(protocol::step_supports | protocol::step_prepare)) return failure_of(execution);
-  const bool shared = c.shift % 2 == 1;
-  const std::uint32_t callers = c.shift <= in_fresh_workers ? 2
-                                : c.callers > 1             ? static_cast<std::uint32_t>(c.callers)
-                                                            : usual_callers;
-  const CallResult together = perform_again(subject, states, callers, rounds_wanted, shared);
+  std::vector<PreparedState> of_callers;
+  std::deque<Problem> of_slots;
+  for (std::uint32_t i = 0; i < callers; ++i) {
+    of_callers.push_back(states[i * states.size() / callers]);
+    const Problem*& mine = of_callers.back().problem;
+    if (one_cache && shared) mine = &of_slots.emplace_back(of_caller(subject, *mine, i));
+  }
+  const CallResult together = perform_again(subject, of_callers, rounds_wanted, shared);
   if (together.kind != CallResult::Kind::ok) {
     execution.result = together;
     return failure_of(execution);
@@ -195,6 +223,13 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   wide.rope_theta = 31337;
   add(wide, 0, 32, 4, CallerStates::two_problems);
   add(with(wide, offer, {.backward = true, .scale = 1.5}), 1, 32, 4);
+  // Slots beside each other in one cache.
+  if (offer.append) {
+    Case cached = with(narrow, offer, {.second = true});
+    give_append(cached);
+    cached.page_size = 4;
+    add(cached, 1, 7, 3);
+  }
   // Calls with many rows or heads, in place, or from a decode loop.
   Case rows = with(narrow, offer, {.batch = 3, .in_place = true});
   add(rows, 0, 9, 8);

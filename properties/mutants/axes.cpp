@@ -190,6 +190,15 @@ const auto table_stride = axes_mutant("mutant_axis_tables_taken_as_dense_table",
     c.axes.table_axis_stride = c.p.batch * c.p.tokens * c.p.rotary_dim / 2;
 });
 
+// The distance of planes, or of the tables of the axes, has 32 bits. Seen by far_strides alone.
+const auto narrow_planes = axes_mutant("mutant_plane_stride_of_32_bits_exact", [](AxesCall& c) {
+  c.axes.position_axis_stride = static_cast<std::int32_t>(c.axes.position_axis_stride);
+});
+const auto narrow_tables =
+    axes_mutant("mutant_axis_table_stride_of_32_bits_table", [](AxesCall& c) {
+      c.axes.table_axis_stride = static_cast<std::int32_t>(c.axes.table_axis_stride);
+    });
+
 // Every batch row has the planes of row 0 beside its own first.
 struct RowZeroPlanes : RightAxes {
   void place(const AxesCall& c, TokenOnAxes& at) override {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 #include "properties/mutants/planted.h"
 
@@ -232,6 +233,28 @@ struct NarrowPages : RightFused {
 };
 const auto narrow = fused<NarrowPages>("mutant_page_offset_of_32_bits_exact");
 
+// So has the offset of a slot in its page, or of a head, or the number of a slot; f32 counts to
+// 2^24.
+struct NarrowSlots : RightFused {
+  std::int64_t place(const FusedCall& c, std::uint32_t i, std::int64_t slot) override {
+    const std::int64_t at = slot % c.append.page_size * c.append.slot_stride[i];
+    return cache_index(c.append, i, slot) - at + static_cast<std::int32_t>(at);
+  }
+};
+const auto narrow_slots = fused<NarrowSlots>("mutant_slot_offset_of_32_bits_exact");
+const auto narrow_heads =
+    fused_mutant("mutant_cache_head_stride_of_32_bits_exact", [](FusedCall& c) {
+      for (std::int64_t& stride : c.append.head_stride) stride = static_cast<std::int32_t>(stride);
+    });
+template <class Number>
+struct SlotAs : RightFused {
+  std::int64_t slot(const FusedCall& c, std::int64_t token) override {
+    return static_cast<std::int64_t>(static_cast<Number>(c.slot(token)));
+  }
+};
+const auto slot_in_32 = fused<SlotAs<std::int32_t>>("mutant_slot_of_32_bits_exact");
+const auto slot_in_f32 = fused<SlotAs<float>>("mutant_slot_in_f32_exact");
+
 // A token without a slot is written to slot 0.
 struct SkippedToZero : RightFused {
   std::int64_t slot(const FusedCall& c, std::int64_t token) override {
@@ -294,6 +317,36 @@ const auto head_stride = fused_mutant("mutant_head_stride_of_k_for_v_exact", [](
   for (std::uint32_t i = 1; i < c.p.tensor_count; ++i)
     if (marks(&c.append, i - 1)) c.append.head_stride[i] = c.append.head_stride[i - 1];
 });
+
+// What lies behind the rows of a call is read before it and stored again after it.
+const RegisteredKernel stored_again([] {
+  KernelInfo info = fused_info<float, RightFused>("mutant_slots_behind_stored_again_exact");
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    RightFused hooks;
+    const FusedCall c(*p, *o);
+    constexpr std::int64_t most = 4096;
+    float behind[most];
+    std::int64_t kept = 0;
+    const auto each = [&](auto&& move) {
+      kept = 0;
+      for (std::int64_t t = 0; t < c.tokens() && c.append.tensors != 0; ++t) {
+        const auto i = static_cast<std::uint32_t>(std::countr_zero(c.append.tensors));
+        const std::int64_t slot = c.slot(t) + 1, dims = p->tensor[i].head_dim;
+        bool mine = slot == 0 || slot >= c.append.pages * c.append.page_size || kept + dims > most;
+        for (std::int64_t u = 0; u < c.tokens(); ++u) mine = mine || c.slot(u) == slot;
+        if (mine) continue;
+        move(static_cast<float*>(c.caches.cache[i]) + cache_index(c.append, i, slot), behind + kept,
+             dims);
+        kept += dims;
+      }
+    };
+    each([](const float* cache, float* to, std::int64_t n) { std::copy_n(cache, n, to); });
+    fuse<float>(hooks, c);
+    each([](float* cache, const float* from, std::int64_t n) { std::copy_n(from, n, cache); });
+    return ROPE_OK;
+  };
+  return info;
+}());
 
 // The slots of the first call serve all others of the same slots, in any order.
 const auto kept_slots = fused_mutant("mutant_slots_of_first_call_exact", [](FusedCall& c) {
@@ -507,6 +560,29 @@ struct WeightsLate : RightFused {
   bool late = false;
 };
 const auto late = fused<WeightsLate>("mutant_weights_after_rotation_exact");
+
+// Weights are kept by their address and the first eight.
+const auto kept_weights = fused_mutant("mutant_weights_by_first_eight_exact", [](FusedCall& c) {
+  constexpr std::size_t most = 4096;
+  thread_local struct {
+    const void* of;
+    std::size_t bytes;
+    std::byte copy[most];
+  } kept[ROPE_MAX_TENSORS];
+  for (std::uint32_t i = 0; i < c.p.tensor_count; ++i) {
+    const void*& weight = c.weights.weight[i];
+    const auto size = static_cast<std::size_t>(data_type(Dtype{c.norm.weight_dtype}).bytes);
+    const std::size_t bytes = static_cast<std::size_t>(c.p.tensor[i].head_dim) * size;
+    if (weight == nullptr || bytes > most) continue;
+    auto& mine = kept[i];
+    if (mine.of != weight || mine.bytes != bytes ||
+        std::memcmp(mine.copy, weight, std::min(bytes, 8 * size)) != 0)
+      std::memcpy(mine.copy, weight, bytes);
+    mine.of = weight;
+    mine.bytes = bytes;
+    weight = mine.copy;
+  }
+});
 
 // K has the weights of Q.
 const auto weights_of_q = fused_mutant("mutant_weights_of_q_for_k_exact", [](FusedCall& c) {

@@ -15,10 +15,12 @@
 // 0 to 2  Rows of tensors in another batch row, token or head. Three lie 2^30 + 64 elements from
 //         each other. So the third is 2^31 + 128 elements behind the first, which 32 bits with a
 //         sign cannot hold, in elements or in bytes.
-// 3       Table rows and positions, with the strides of the case. Table rows 2^31 + 64 elements
-//         apart, positions that far apart, and rows beyond 2^18 and 2^24 of a packed table.
+// 3       The strides of the case. Table rows, positions, their planes, the tables of each axis,
+//         and pages, slots and heads of a cache are 2^31 + 64 elements apart. A packed table has
+//         rows beyond 2^18 and 2^24.
 // 4 to 6  As 0 to 2, with rows 2^31 + 64 elements apart. The third is 2^32 + 128 elements behind
 //         the first, which 32 bits cannot hold at all.
+// 7, 8    Packed slots behind 2^24, which f32 cannot count, and behind 2^31.
 // The memory between them is never touched, and only the used rows of a table are made. So a case
 // takes addresses and hardly any memory. Without the addresses the case is SKIPPED.
 //
@@ -28,6 +30,7 @@
 // far_strides kills by itself: position_offset_in_32, row_in_f32, unsigned_offsets_in_32_bits
 // far_strides kills by itself: tail_offset_in_32_bits, copied_offset_in_32_bits
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "harness/cases/data.h"
@@ -145,22 +148,43 @@ const Registered shared_inputs({
 
 constexpr std::int64_t rows_apart = (std::int64_t{1} << 30) + 64;
 constexpr std::int64_t entries_apart = (std::int64_t{1} << 31) + 64;
-constexpr std::int64_t axes = 4;
+constexpr std::int64_t axes = 4, late_slots = 7;
 
 // The case with packed positions, and with table rows for the used positions alone.
 Case near(Case c) {
   c.position_batch_stride = c.position_token_stride = c.table_row_stride = contiguous;
   c.position_axis_stride = c.table_axis_stride = contiguous;
   c.table_spare_rows = 0;
+  for (TensorCase& t : c.tensors) t.cache = {};
   if (c.contract == ROPE_CONTRACT_TABLE) c.rows_by = ROPE_ROW_BY_TOKEN;
   return c;
 }
 
-// What the kernel is asked: the case's own problem, with rows of tensors and pages moved apart.
+// Moves the slots of a call 2^24 or 2^31 further, in whole pages.
+void move_slots(Problem& out, std::int64_t by) {
+  const std::int64_t pages = by / out.append.page_size + 1;
+  out.append.pages += pages;
+  const auto buffer = static_cast<std::size_t>(out.slots_buffer);
+  const auto move = [&](std::vector<std::int64_t>& slots, std::vector<std::byte>& bytes) {
+    for (std::int64_t& slot : slots) slot += slot < 0 ? 0 : pages * out.append.page_size;
+    if (!bytes.empty()) std::memcpy(bytes.data(), slots.data(), bytes.size());
+  };
+  move(out.slots, out.buffers[buffer].content);
+  move(out.other_slots, out.other_inputs[buffer]);
+}
+
+// What the kernel is asked: the case's own problem, with rows of tensors or slots moved apart.
 Problem far(const Case& c, const Problem& near) {
   Problem out = near;
+  const Problem question = make_question(c);
   rope_problem& p = out.asked;
-  p = make_question(c).asked;
+  p = question.asked;
+  out.axes = question.axes;
+  out.append = question.append;
+  if (c.shift >= late_slots) {
+    move_slots(out, std::int64_t{1} << (c.shift == late_slots ? 24 : 31));
+    return out;
+  }
   const std::int64_t axis = (c.shift % axes + axes) % axes;
   const std::int64_t apart = c.shift < axes ? rows_apart : entries_apart;
   for (rope_tensor& t : p.tensor) {
@@ -168,13 +192,12 @@ Problem far(const Case& c, const Problem& near) {
     if (axis == 1) t.in_token_stride = t.out_token_stride = apart;
     if (axis == 2) t.in_head_stride = t.out_head_stride = apart;
   }
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-    if (marks(&out.append, i)) out.append.page_stride[i] = entries_apart;
   return out;
 }
 
 Finding check_far_strides(Subject& subject, const Case& c) {
-  if (c.axes > 1) throw BadCase("far_strides: needs axes=1");
+  if (c.shift >= late_slots && (!has_append(c) || c.slot_dtype != Dtype::i64))
+    throw BadCase("far_strides: a shift from 7 on is for slots of i64");
   const Problem problem = make_problem(near(c), subject.oracle);
   const Problem asked = far(c, problem);
   Execution e;
@@ -278,18 +301,41 @@ void add_positions(std::vector<Case>& cases, const Offer& offer) {
   cases.push_back(turned(with(c, offer, {.i64 = true}), offer));
 }
 
-// Pages more than 2^31 elements apart.
-void add_pages(std::vector<Case>& cases, const Offer& offer) {
+// Planes of positions, and the tables of each axis.
+void add_axes(std::vector<Case>& cases, const Offer& offer) {
+  if (!offer.axes) return;
+  Case c = with(base_case(offer, 3), offer, {.tokens = 3});
+  give_axes(c, offer);
+  if (has_far_positions(offer)) {
+    cases.push_back(c);
+    cases.back().position_axis_stride = entries_apart;
+    cases.push_back(turned(with(cases.back(), offer, {.i64 = true}), offer));
+  }
+  if (c.contract != ROPE_CONTRACT_TABLE || !offer.padded_table || !offer.rows_by_token) return;
+  c.rows_by = ROPE_ROW_BY_TOKEN;
+  c.table_axis_stride = entries_apart;
+  cases.push_back(c);
+}
+
+// Pages, slots of a page and heads, and slots behind 2^24 and 2^31.
+void add_caches(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.append) return;
-  Case c = with(base_case(offer, 3), offer, {.tokens = 5, .heads = 2, .second = true});
+  Case c = with(base_case(offer, 3), offer, {.tokens = 5, .heads = 3, .second = true});
   give_append(c);
   c.page_size = 2;
-  cases.push_back(c);
+  for (std::int64_t Strides::*const stride : {&Strides::batch, &Strides::token, &Strides::head}) {
+    cases.push_back(c);
+    for (TensorCase& t : cases.back().tensors)
+      if (t.append) t.cache.*stride = entries_apart;
+  }
+  c = with(c, offer, {.heads = 1});
+  for (c.shift = late_slots; c.shift < late_slots + 2; ++c.shift) cases.push_back(c);
 }
 
 std::vector<Case> fixed_cases_far_strides(const Offer& offer, Profile) {
   std::vector<Case> cases;
-  add_pages(cases, offer);
+  add_caches(cases, offer);
+  add_axes(cases, offer);
   add_tensor_rows(cases, offer);
   add_table_rows(cases, offer);
   add_late_rows(cases, offer);
@@ -300,7 +346,8 @@ std::vector<Case> fixed_cases_far_strides(const Offer& offer, Profile) {
 const Registered far_strides({
     .name = "far_strides",
     .order = 310,
-    .claim = "rows of tensors and tables and positions may lie more than 2^31 elements apart",
+    .claim =
+        "rows of tensors, tables and caches, and positions may lie more than 2^31 elements apart",
     .judged_by_oracle = true,
     .applies = applies_far_strides,
     .needs = "strides that leave gaps",

@@ -152,7 +152,7 @@ class Actor {
   bool release() { return call({protocol::step_release, 0, true}); }
   bool apply(int placement, bool at_end) { return call({protocol::step_apply, placement, at_end}); }
   bool repeat() {
-    made_.result = perform_again(subject_, {{&problem_, state_}}, 1, repetitions, false);
+    made_.result = perform_again(subject_, {{&problem_, state_}}, repetitions, false);
     missing_ = made_.result.repeated < repetitions
                    ? fmt::format("{} of {} calls fit into {:g} s of processor time, {:g} s in all",
                                  made_.result.repeated, repetitions, protocol::repeat_limit_s,

@@ -248,8 +248,9 @@ void add_states_together(std::vector<Case>& cases, const Case& c, const Offer& o
     }
 }
 
-// Slots that step by one, over a page, and then jump. States that are alive together and differ in
-// epsilon, in 1 + w, or in the strides of their caches.
+// Weights that agree with those before in part. Slots that step by one, over a page, and then jump.
+// States that are alive together and differ in epsilon, in 1 + w, or in the strides of their
+// caches.
 void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   const auto together = [&](const Case& from, auto&& differ) {
     Case all = of_states(from, {0, 1, 2, 1, 0, 2, 2, 0, 1, 0, 2, 1}, differ);
@@ -264,6 +265,16 @@ void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
       call.epsilon = epsilons[state];
     });
     together(normed, [](Case& call, std::int64_t state) { call.weight_plus_one = state == 1; });
+    Case weighted = widened(c, offer);
+    give_norm(weighted);
+    cases.push_back(sequence(weighted, 24, [](Case& call, std::size_t k) {
+      for (TensorCase& t : call.tensors) {
+        t.weights.resize(static_cast<std::size_t>(t.norm && t.weight ? t.head_dim : 0));
+        for (std::int64_t d = 0; d < std::ssize(t.weights); ++d)
+          if (k == 0 || !stays(k - 1, d, t.head_dim))
+            t.weights[static_cast<std::size_t>(d)] = static_cast<double>(hash(k, d) % 31) / 8 - 1.5;
+      }
+    }));
   }
   if (!offer.append || c.batch * c.tokens != 1) return;
   Case cached = c;

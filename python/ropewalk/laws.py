@@ -131,8 +131,14 @@ def shorter_after_longer(s):
             break
         except REFUSALS:
             continue
-    return equal(s, s.turn(rotary, short), s.turn(new, short), short, new,
-                 f"a call after one of {last + 1} tokens differs from the first call")
+    differs = f"a call after one of {last + 1} tokens differs from the first call"
+    found = equal(s, s.turn(rotary, short), s.turn(new, short), short, new, differs)
+    if last <= original + 1 or not found.holds:
+        return found
+    rotary, new, short = s.fresh(), s.fresh(), [0, 1, 5, (original + last) // 2]  # both are beyond
+    s.turn(rotary, [0, 1, last])
+    beyond = equal(s, s.turn(rotary, short), s.turn(new, short), short, new, differs)
+    return worse([found, beyond if short[-1] < s.context else at_edge(beyond)])
 
 
 @law("another config has its own angles, and the first keeps its")
@@ -186,8 +192,11 @@ def second_dtype(s):
     before, found = s.turn(rotary, positions), []
     for dtype in others:
         found.append(turns_hold(s, rotary, positions, s.answer, dtype))
-        found.append(equal(s, s.turn(rotary, positions), before, positions, rotary,
-                           f"f32 after {dtype} differs from f32 before it"))
+        grown = s.fresh()  # its first call makes the rows, in this type
+        s.turn(grown, positions, dtype)
+        for after in rotary, grown:
+            found.append(equal(s, s.turn(after, positions), before, positions, after,
+                               f"f32 after {dtype} differs from f32 before it"))
     return worse(found)
 
 

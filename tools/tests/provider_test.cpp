@@ -46,7 +46,7 @@ TEST_F(Providers, EachPlantedErrorDiesByItsLaw) {
     EXPECT_EQ(field(row, "known").empty(),
               field(row, "severity") != "contract" && field(row, "severity") != "precision");
   }
-  EXPECT_EQ(severity.size(), 32) << "planted errors that die by their law";
+  EXPECT_EQ(severity.size(), 34) << "planted errors that die by their law";
   EXPECT_EQ(seen, laws) << "a law without a planted error";
   EXPECT_FALSE(failed["tables__a_third"].contains("pairs")) << "its pairs turn, by too little";
   EXPECT_TRUE(contains(r.out, "cos and sin, 1.04447, is missing: scale_elsewhere=True"));

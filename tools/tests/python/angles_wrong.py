@@ -91,6 +91,20 @@ def key_backwards(s, q, k, p, dtype):
     return q, [*Right.rotate(s, k, k, -p, dtype)][1]
 
 
+def longest_beyond(s, p):
+    """As dynamic code that begins anew within the original context alone."""
+    s.longest = max(s.longest, p.max() + 1) if p.max() >= 4096 else 0
+    stretched(s, s.longest)
+    return Right.angles(s, p)
+
+
+def rows_of_first_type(s, p, dtype):
+    """Rows are made once, in the type that asks for them."""
+    if p.max() >= s.longest:
+        s.longest, s.narrow = p.max() + 1, dtype == "bf16"
+    return Right.__call__(s, p, "bf16" if s.narrow else dtype)
+
+
 f, a, call = Right.frequencies, Right.angles, Right.__call__
 plant("inv_freq__theta_lost", frequencies=lambda s: setattr(s, "theta", 500000.0) or f(s))
 plant("inv_freq__rule_lost", YARN)
@@ -133,5 +147,7 @@ def left_padded(s, positions):
     return a(s, np.where(repeats & (len(positions) > 1), positions + 1, positions))
 
 
+plant("shorter_after_longer__beyond", DYNAMIC, angles=longest_beyond)
+plant("second_dtype__rows_of_first_type", __call__=rows_of_first_type)
 plant("batch_rows__repeats", angles=left_padded)
 plant("decode__bf16", __call__=lambda s, p, d: call(s, p + (d == "bf16" and p.size == 1), d))
