@@ -25,6 +25,8 @@ constexpr const char* exit_codes =
     "INVALID, a --budget is too small, or compare cannot tell; 141 standard output was closed "
     "early; --out has the rows written so far.";
 constexpr const char* all_help = "print each failure as a block, also those of one cause";
+constexpr const char* verbose_help =
+    "print each data type on a line of its own, and what was covered";
 constexpr const char* quiet_help = "print only failures and the summary";
 constexpr const char* beside_targets = "; plain, avx2 and avx512 are timed with them";
 
@@ -100,6 +102,7 @@ void define(CLI::App& verb, VerifyOptions& o) {
                      "; with --exhaustive the type that is certified (default: f32; not f64)");
   add_json_option(verb, o.json);
   verb.add_flag("--all", o.all, all_help);
+  verb.add_flag("-v,--verbose", o.verbose, verbose_help);
   verb.add_flag("--strict", o.strict,
                 "of a library or of providers of angles: lost precision and matters of contract "
                 "count as failures too");
@@ -158,6 +161,7 @@ void define(CLI::App& verb, RunOptions& o) {
   add_timing_options(verb, o.bench);
   add_workload_options(verb, o.bench);
   verb.add_flag("--all", o.verify.all, all_help);
+  verb.add_flag("-v,--verbose", o.verify.verbose, verbose_help);
   add_quiet_option(verb, o.verify.quiet, quiet_help);
   add_export_option(verb, o.bench.export_file);
   add_out_option(verb, o.out, "folder for results and reports (default: ropewalk-out)");

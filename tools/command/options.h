@@ -85,6 +85,7 @@ struct VerifyOptions : JudgingOptions, WorkloadChoice {
   std::string out;                   ///< a folder; if empty, no results file is written
   bool json = false, quiet = false;
   bool all = false;          ///< prints every failure as a block
+  bool verbose = false;      ///< prints a line for each data type, and what was covered
   bool strict = false;       ///< failures of every severity count
   bool fail_fast = false;    ///< ends at the first failure
   bool one_case = false;     ///< of each property

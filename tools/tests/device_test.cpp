@@ -184,7 +184,7 @@ TEST(Sanitizers, PassOrFailByWhatTheToolReports) {
       "echo '========= RACECHECK SUMMARY: 3 hazards displayed (3 errors, 0 warnings)'\nexit 9\n");
   EXPECT_EQ(r.code, 1) << r.out;
   for (const char* words :
-       {"FAIL  control_device_table table (cuda: stand-in)   1 of 4 properties fail\n",
+       {"FAIL  control_device_table table (cuda: stand-in): 1 of 4 properties fail\n",
         "because    Error: Race reported between Write access and Read access\n",
         "where      RACECHECK SUMMARY: 3 hazards displayed (3 errors, 0 warnings)\n",
         "replay     'env' 'ROPEWALK_DEVICE_MEMORY=exact' '/",

@@ -82,7 +82,7 @@ TEST_F(InPython, NormAndAppendAreJudged) {
 
 TEST_F(InPython, ARightKernelAgreesInEveryCase) {
   const Result r = verify(planted + "right.py",
-                          "--kernel right_complex --property agreement --property history "
+                          "-v --kernel right_complex --property agreement --property history "
                           "--property threads --cases 2");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way interactions")) << r.out;

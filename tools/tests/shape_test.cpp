@@ -13,7 +13,7 @@ const std::string few =
     " --property agreement --property strides --property unwritten_outputs --cases 3 ";
 
 Result verify(const std::string& kernel, const std::string& options) {
-  return ropewalk("verify --profile smoke --kernel " + kernel + plugin + few + options);
+  return ropewalk("verify --profile smoke -v --kernel " + kernel + plugin + few + options);
 }
 
 std::string latent_file() {

@@ -8,7 +8,9 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
+#include "base/text.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/suite/ledger.h"
@@ -21,9 +23,9 @@ using namespace properties;
 using namespace report;
 namespace {
 
-// Prints the first failure of the run at once. Prints the passes of one kernel, pairing and type as
-// one line, once all are there, and the other failures as blocks when the kernel is done. The block
-// that tells most about the error stands first.
+// Prints the first failure of the run at once. Prints the passes of a kernel as one line for each
+// pairing, and the other failures as blocks when the kernel is done. The block that tells most
+// about the error stands first. --verbose has a line for each data type, and what was covered.
 class Printer {
  public:
   explicit Printer(const VerifyOptions& options) : options_(options) {}
@@ -36,36 +38,59 @@ class Printer {
     }
     const bool new_kernel = row.kernel != cell_.first.kernel || row.plugin != cell_.first.plugin;
     if (new_kernel || cell_of(row) != cell_of(cell_.first)) finish_cell();
-    if (new_kernel) print_held_back();
+    if (new_kernel) finish_kernel();
     if (cell_.first.kernel.empty()) cell_.first = row;
     if (row.verdict == Verdict::pass) {
       ++cell_.passed;
       if (!(row.margin < cell_.worst.margin)) cell_.worst = row;
+      cell_.properties.insert(row.property);
       cell_.cases += row.compared_cases;
       cell_.values += row.compared;
-      if (!row.coverage.empty()) cell_.coverage = row.coverage;
-      if (!row.not_offered.empty()) cell_.not_offered = row.not_offered;
+      if (options_.verbose || !row.coverage.starts_with("covered 100 % of 2-way interactions"))
+        cell_.coverage = row.coverage.empty() ? cell_.coverage : row.coverage;
       if (row.property == conduct_property) cell_.conduct = row.where;
+      add_not_offered(row, row.not_offered);
     } else if (is_failure(row.verdict)) {
       ++cell_.failed;
       failures_.push_back(row);
       print_if_first(row);
+    } else if (row.verdict == Verdict::unsupported && row.reason.starts_with(needs)) {
+      add_not_offered(row, row.reason.substr(needs.size()));
     } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
       // Once a kernel, not once for each pairing and type.
       print_lines(wrapped(fmt::format("{:<5} {} ({}): {}: {}", row.verdict, row.kernel,
                                       row.angle_contract, row.property, row.reason)));
-      if (!row.where.empty()) print_lines(wrapped("      " + row.where));
+      const bool tells_all = options_.verbose || !options_.kernels.empty();
+      if (!row.where.empty() && tells_all) print_lines(wrapped("      " + row.where));
     }
     flush_output();
   }
 
-  /// Prints the rows that were held back.
+  /// Prints the rows that were held back, and what was not asked of which kernels.
   void finish() {
     finish_cell();
-    print_held_back();
+    finish_kernel();
+    for (const NotAsked& each : not_asked_)
+      print_lines(
+          wrapped(fmt::format("not asked of {}, as not offered: {}", each.kernels, each.items)));
+    flush_output();
   }
 
  private:
+  static constexpr std::string_view needs = "needs ";
+  // What kernels do not offer.
+  struct NotAsked {
+    std::string items, kernels;
+  };
+  // The passes of one pairing and data type, or of one pairing.
+  struct Cell {
+    VerdictRow first, worst;
+    std::size_t passed = 0, failed = 0;
+    std::set<std::string> properties;
+    std::int64_t cases = 0, values = 0;
+    std::string coverage, conduct;
+  };
+
   void print_if_first(const VerdictRow& row) {
     if (shown_ || !row.known.empty()) return;
     shown_ = row;
@@ -74,7 +99,50 @@ class Printer {
     print_failure(row, {}, options_.all);
   }
 
-  void print_held_back() {
+  void add_not_offered(const VerdictRow& row, std::string_view items) {
+    const std::string cell = row.pairing + " " + row.dtype;
+    while (!items.empty()) {
+      const std::size_t end = std::min(items.find("; "), items.size());
+      const std::string item(items.substr(0, end));
+      if (not_offered_[item].empty()) in_order_.push_back(item);
+      not_offered_[item].insert(cell);
+      items.remove_prefix(std::min(end + 2, items.size()));
+    }
+    cells_.insert(cell);
+    of_kernel_ = row;
+  }
+
+  // An item that begins with another says no more: "append of several tokens".
+  std::string not_offered() const {
+    std::string out;
+    for (const std::string& item : in_order_) {
+      const auto says_less = [&](const std::string& other) {
+        return item.starts_with(other + " ") || item.starts_with(other + ",");
+      };
+      if (std::ranges::any_of(in_order_, says_less)) continue;
+      const std::set<std::string>& in = not_offered_.at(item);
+      out += (out.empty() ? "" : "; ") + item;
+      if (in.size() < cells_.size()) out += fmt::format(" (in {})", fmt::join(in, ", "));
+    }
+    return out;
+  }
+
+  void finish_kernel() {
+    print_group();
+    if (const std::string missing = not_offered(); missing.empty() || options_.quiet) {
+    } else if (!judged_) {
+      print_lines(wrapped(fmt::format("{} {} ({}): it offers none of: {}", Verdict::unsupported,
+                                      of_kernel_.kernel, of_kernel_.angle_contract, missing)));
+    } else if (const auto same = std::ranges::find(not_asked_, missing, &NotAsked::items);
+               same != not_asked_.end()) {
+      same->kernels += ", " + of_kernel_.kernel;
+    } else {
+      not_asked_.push_back({missing, of_kernel_.kernel});
+    }
+    judged_ = false;
+    not_offered_.clear();
+    in_order_.clear();
+    cells_.clear();
     print_failures(failures_, options_.all, shown_ ? &*shown_ : nullptr);
     failures_.clear();
     flush_output();
@@ -82,40 +150,60 @@ class Printer {
 
   void finish_cell() {
     const bool tells = !options_.quiet && !options_.json;
+    judged_ |= cell_.failed + cell_.passed > 0;
     if (cell_.failed > 0 && tells)
-      print_lines(wrapped(fmt::format("{:<5} {:<12} {:<24} {} of {} properties fail", "FAIL",
-                                      cell_.first.kernel, cell_and_words(cell_.first, " (", ")"),
-                                      cell_.failed, cell_.failed + cell_.passed)));
+      print_lines(wrapped(fmt::format("FAIL  {} {}: {} of {} properties fail", cell_.first.kernel,
+                                      cell_and_words(cell_.first, " (", ")"), cell_.failed,
+                                      cell_.failed + cell_.passed)));
     else if (cell_.passed > 0 && tells)
-      print_pass();
+      add_to_group();
     flush_output();
     cell_ = {};
   }
 
-  void print_pass() {
-    print_lines(wrapped(fmt::format(
-        "PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})",
-        cell_.first.kernel, cell_and_words(cell_.first, " (", ")"), cell_.passed, cell_.cases,
-        cell_.values, cell_.worst.margin, cell_.worst.property)));
-    for (const std::string& words : {cell_.coverage, cell_.conduct})
-      if (!words.empty()) print_lines(wrapped("      " + words));
-    // What a kernel refuses is often the same in each pairing and type. It is printed in full once.
-    if (cell_.not_offered.empty()) return;
-    const bool is_new = refused_.emplace(cell_.first.kernel, cell_.not_offered).second;
-    print_lines(wrapped("      not offered: " + (is_new ? cell_.not_offered : "the same")));
+  void add_to_group() {
+    const auto without_type = [](VerdictRow row) {
+      row.dtype.clear();
+      return row.kernel + cell_and_words(row);
+    };
+    if (options_.verbose || without_type(cell_.first) != without_type(group_.first)) print_group();
+    Cell all = std::exchange(cell_, {});
+    if (!group_.first.kernel.empty()) {
+      all.first.dtype = group_.first.dtype + " " + all.first.dtype;
+      if (group_.worst.margin > all.worst.margin) all.worst = group_.worst;
+      all.properties.merge(group_.properties);
+      all.cases += group_.cases;
+      all.values += group_.values;
+      if (all.coverage.empty()) all.coverage = group_.coverage;
+    }
+    group_ = std::move(all);
+  }
+
+  void print_group() {
+    const Cell group = std::exchange(group_, {});
+    if (group.first.kernel.empty()) return;
+    print_lines(wrapped(
+        fmt::format("PASS  {} {}: {} propert{}, {} cases, {}margin {:.3f} ({})", group.first.kernel,
+                    cell_and_words(group.first, " (", ")"), group.properties.size(),
+                    group.properties.size() == 1 ? "y" : "ies", count_text(group.cases),
+                    options_.verbose ? count_text(group.values) + " values, " : "",
+                    group.worst.margin, group.worst.property)));
+    if (!group.coverage.empty()) print_lines(wrapped("      " + group.coverage));
+    if (!group.conduct.empty() && options_.verbose) print_lines(wrapped("      " + group.conduct));
   }
 
   const VerifyOptions& options_;
-  struct Cell {
-    VerdictRow first, worst;
-    std::size_t passed = 0, failed = 0;
-    std::int64_t cases = 0, values = 0;
-    std::string coverage, not_offered, conduct;
-  } cell_;
+  Cell cell_, group_;
   std::optional<VerdictRow> shown_;  // the first failure
   std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
   std::vector<VerdictRow> failures_;
-  std::set<std::pair<std::string, std::string>> refused_;
+  // Of the kernel: what it does not offer, and in which pairings and types.
+  std::map<std::string, std::set<std::string>> not_offered_;
+  std::vector<std::string> in_order_;
+  std::set<std::string> cells_;
+  VerdictRow of_kernel_;
+  bool judged_ = false;
+  std::vector<NotAsked> not_asked_;
 };
 
 // Ends a run with --fail-fast.
