@@ -19,7 +19,6 @@
 #include "benchmarks/testing/toys.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
-#include "harness/process/extension_chain.h"
 
 namespace ropewalk::bench {
 using namespace report;
@@ -197,16 +196,19 @@ std::int32_t apply_by_address(const rope_problem* p, const rope_operands* o, voi
   static std::map<const void*, std::vector<float>> weights;
   static std::map<const void*, std::vector<std::int64_t>> rows;
   if (norm_of(*o) == nullptr) return apply_toy(p, o, nullptr);  // unfused
-  harness::OperandNodes at{*norm_of(*o), *append_of(*o)};
-  const auto* const weight = static_cast<const float*>(at.norm.weight[1]);
-  const auto* const slot = static_cast<const std::int64_t*>(at.append.slot);
+  rope_norm_operands norm = *norm_of(*o);
+  rope_append_operands append = *append_of(*o);
+  norm.ext.next = &append.ext;
+  append.ext.next = nullptr;
+  const auto* const weight = static_cast<const float*>(norm.weight[1]);
+  const auto* const slot = static_cast<const std::int64_t*>(append.slot);
   if (slots)
-    at.append.slot = rows.try_emplace(slot, slot, slot + p->batch * p->tokens).first->second.data();
+    append.slot = rows.try_emplace(slot, slot, slot + p->batch * p->tokens).first->second.data();
   else
-    at.norm.weight[1] =
+    norm.weight[1] =
         weights.try_emplace(weight, weight, weight + p->tensor[1].head_dim).first->second.data();
   rope_operands operands = *o;
-  operands.next = at.chain();
+  operands.next = &norm.ext;
   return apply_toy(p, &operands, nullptr);
 }
 

@@ -1,5 +1,7 @@
 #include "harness/cases/tensor_content.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -52,9 +54,14 @@ double element_value(const Case& c, const DataType& type, std::uint64_t head_has
       return unit_value(bits, mantissa) * 0x1p-10;
     case DataPattern::large:
       return unit_value(bits, mantissa) * 0x1p10;
-    case DataPattern::far:
-      return unit_value(bits, mantissa) *
-             power_of_two_value(25 + static_cast<int>(mix(head_hash) % 33));
+    case DataPattern::far: {  // 2^25 to where a head of the widest has a sum of squares of 2^127
+      std::int64_t widest = 1;
+      for (const TensorCase& t : c.tensors) widest = std::max(widest, t.head_dim);
+      const int last =
+          (127 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(widest - 1)))) / 2;
+      const std::uint64_t level = mix(head_hash) % static_cast<std::uint64_t>(last - 24);
+      return unit_value(bits, mantissa) * power_of_two_value(25 + static_cast<int>(level));
+    }
     case DataPattern::prompt:  // fill_tensor() takes another seed for the first token
     case DataPattern::unit:
       return unit_value(bits, mantissa);

@@ -170,24 +170,29 @@ void choose_norm(Case& c, int level, const LevelDraw& draw) {
   if (level == level::unweighted) c.weight_plus_one = bits / 16 % 2 == 0;  // of no account
   if (c.data == DataPattern::wide && has_wide_range(c.dtype) && marks / 512 % 2 == 0)
     c.data = c.dtype == Dtype::f64 ? DataPattern::huge : DataPattern::far;
-  const std::size_t alone = marks % 2 * (c.tensors.size() - 1);
+  const std::size_t last = c.tensors.size() - 1;
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     TensorCase& t = c.tensors[i];
-    t.norm = level == level::one_alone ? i == alone : t.rotate || bits % 4 == 0;
+    const bool some[] = {i == 0, i == last, i == 0 || i == last, i == last || i > 0};
+    t.norm = level == level::one_alone ? some[marks / 64 % 2 == 0 ? marks % 2 : marks % 4]
+                                       : t.rotate || bits % 4 == 0;
     t.weight = level != level::unweighted && (level != level::other_weights || marks / 2 % 4 > 1 ||
                                               (i > 0) == (marks / 2 % 4 > 0));
   }
   choose_weight_type(c, level, draw);
 }
 
-// All tensors, or all but the first; of both, one alone in some cases.
+// All tensors, or all but the first; of both, one alone or two of three in some cases.
 void choose_append(Case& c, int level, const LevelDraw& draw) {
   drop_append(c);
-  const bool one = draw.bits(q_marks) / 8 % 4 == 0;
+  const std::uint64_t bits = draw.bits(q_marks) / 8;
+  const bool one = bits % 4 == 0;
+  const std::size_t other = bits / 4 % 2 == 0 ? 1 : c.tensors.size() - 1;
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     TensorCase& t = c.tensors[i];
-    t.append = (level == level::all_appended && (i == 0 || !one)) ||
-               (level == level::all_but_first && (i == 1 || (i > 1 && !one)));
+    const bool is_other = i > 0 && i == other && bits / 8 % 2 == 0;
+    t.append = (level == level::all_appended && (i == 0 || !one || is_other)) ||
+               (level == level::all_but_first && i > 0 && (!one || i == other));
   }
 }
 

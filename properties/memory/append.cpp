@@ -124,6 +124,14 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
       cases.push_back(c);
     }
   }
+  for (const Wish& wish : {Wish{.tokens = 1, .second = true}, Wish{.tokens = 3, .second = true},
+                           Wish{.batch = 2, .tokens = 1, .second = true}}) {
+    Case c = with(offer.base, offer, wish);
+    give_append(c);
+    c.slots.assign(static_cast<std::size_t>(c.batch * c.tokens), -1);
+    if (offer.norm) give_norm(c);
+    if (c.tensors.size() > 1 && !c.tensors[0].append) cases.push_back(c);  // Q is left
+  }
   std::erase_if(cases, [](const Case& c) { return c.tokens == 1 && c.property == "two_appends"; });
   return cases;
 }

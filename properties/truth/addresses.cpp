@@ -20,7 +20,7 @@
 //         rows beyond 2^18 and 2^24.
 // 4 to 6  As 0 to 2, with rows 2^31 + 64 elements apart. The third is 2^32 + 128 elements behind
 //         the first, which 32 bits cannot hold at all.
-// 7, 8    Packed slots behind 2^24, which f32 cannot count, and behind 2^31.
+// 7 to 9  Packed slots behind 2^24, which f32 cannot count, 2^31 and 2^32.
 // The memory between them is never touched, and only the used rows of a table are made. So a case
 // takes addresses and hardly any memory. Without the addresses the case is SKIPPED.
 //
@@ -29,6 +29,8 @@
 // far_strides kills by itself: offsets_in_32, byte_offsets_in_32, table_offset_in_32
 // far_strides kills by itself: position_offset_in_32, row_in_f32, unsigned_offsets_in_32_bits
 // far_strides kills by itself: tail_offset_in_32_bits, copied_offset_in_32_bits
+// far_strides kills by itself: plane_stride_of_32, axis_table_stride_of_32, slot_of_32, slot_in_f32
+// far_strides kills by itself: slot_offset_of_32, cache_head_stride_of_32, page_offset_of_32
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -160,7 +162,7 @@ Case near(Case c) {
   return c;
 }
 
-// Moves the slots of a call 2^24 or 2^31 further, in whole pages.
+// Moves the slots of a call so far on, in whole pages.
 void move_slots(Problem& out, std::int64_t by) {
   const std::int64_t pages = by / out.append.page_size + 1;
   out.append.pages += pages;
@@ -182,7 +184,8 @@ Problem far(const Case& c, const Problem& near) {
   out.axes = question.axes;
   out.append = question.append;
   if (c.shift >= late_slots) {
-    move_slots(out, std::int64_t{1} << (c.shift == late_slots ? 24 : 31));
+    constexpr int bits[] = {24, 31, 32};
+    move_slots(out, std::int64_t{1} << bits[std::min<std::int64_t>(c.shift - late_slots, 2)]);
     return out;
   }
   const std::int64_t axis = (c.shift % axes + axes) % axes;
@@ -310,26 +313,30 @@ void add_axes(std::vector<Case>& cases, const Offer& offer) {
     cases.push_back(c);
     cases.back().position_axis_stride = entries_apart;
     cases.push_back(turned(with(cases.back(), offer, {.i64 = true}), offer));
+    cases.back().position_axis_stride = 2 * entries_apart;
   }
   if (c.contract != ROPE_CONTRACT_TABLE || !offer.padded_table || !offer.rows_by_token) return;
   c.rows_by = ROPE_ROW_BY_TOKEN;
-  c.table_axis_stride = entries_apart;
-  cases.push_back(c);
+  for (const std::int64_t times : {1, 2}) {
+    c.table_axis_stride = times * entries_apart;
+    cases.push_back(c);
+  }
 }
 
-// Pages, slots of a page and heads, and slots behind 2^24 and 2^31.
+// Pages, slots of a page and heads, and late slots.
 void add_caches(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.append) return;
   Case c = with(base_case(offer, 3), offer, {.tokens = 5, .heads = 3, .second = true});
   give_append(c);
-  c.page_size = 2;
+  c.page_size = 4;
   for (std::int64_t Strides::*const stride : {&Strides::batch, &Strides::token, &Strides::head}) {
     cases.push_back(c);
     for (TensorCase& t : cases.back().tensors)
       if (t.append) t.cache.*stride = entries_apart;
   }
   c = with(c, offer, {.heads = 1});
-  for (c.shift = late_slots; c.shift < late_slots + 2; ++c.shift) cases.push_back(c);
+  c.page_size = 1;  // the number of a page is that of its slot
+  for (c.shift = late_slots; c.shift < late_slots + 3; ++c.shift) cases.push_back(c);
 }
 
 std::vector<Case> fixed_cases_far_strides(const Offer& offer, Profile) {

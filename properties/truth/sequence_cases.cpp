@@ -69,15 +69,12 @@ void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offe
 // some entries does not see.
 bool stays(std::size_t call, std::int64_t entry, std::int64_t entries) {
   constexpr bool (*keys[])(std::int64_t, std::int64_t) = {
-      [](auto i, auto) { return i < 2; },
-      [](auto i, auto) { return i < 8; },
-      [](auto i, auto) { return i < 16; },
-      [](auto i, auto n) { return i == n - 1; },
-      [](auto i, auto n) { return i >= n - 8; },
-      [](auto i, auto n) { return i != n / 2; },
-      [](auto i, auto) { return i % 2 == 0; },
-      [](auto i, auto) { return i % 8 == 0; },
-      [](auto i, auto n) { return i < 2 || i >= n - 2; }};
+      [](auto i, auto) { return i < 2; },        [](auto i, auto) { return i < 8; },
+      [](auto i, auto) { return i < 16; },       [](auto i, auto n) { return i == n - 1; },
+      [](auto i, auto n) { return i >= n - 8; }, [](auto i, auto n) { return i != n / 2; },
+      [](auto i, auto n) { return i != n - 1; }, [](auto i, auto) { return i % 2 == 0; },
+      [](auto i, auto) { return i % 8 == 0; },   [](auto i, auto n) { return i < 2 || i >= n - 2; },
+  };
   return keys[call % std::size(keys)](entry, entries);
 }
 
@@ -270,7 +267,8 @@ void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
     cases.push_back(sequence(weighted, 24, [](Case& call, std::size_t k) {
       for (TensorCase& t : call.tensors) {
         t.weights.resize(static_cast<std::size_t>(t.norm && t.weight ? t.head_dim : 0));
-        for (std::int64_t d = 0; d < std::ssize(t.weights); ++d)
+        if (k % 8 == 7) std::ranges::reverse(t.weights);  // the sum stays
+        for (std::int64_t d = 0; d < std::ssize(t.weights) && k % 8 < 7; ++d)
           if (k == 0 || !stays(k - 1, d, t.head_dim))
             t.weights[static_cast<std::size_t>(d)] = static_cast<double>(hash(k, d) % 31) / 8 - 1.5;
       }
@@ -285,8 +283,22 @@ void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
     const auto step = static_cast<std::int64_t>(k);
     call.slots = {step < 20 ? step : 60 - step};
   }));
-  together(cached, [](Case& call, std::int64_t state) {
-    for (TensorCase& t : call.tensors) t.cache.token = t.heads * t.head_dim + 4 * state;
+  // A page ends and the next lies elsewhere; none has a slot; steps back; a jump inside a page.
+  constexpr std::int64_t slots[] = {0,  1,  2,  3, 20, 21, 22, 23, 8, 9,  -1, 10, 9,
+                                    10, 11, 16, 4, 5,  -1, 6,  7,  5, 12, 13, 15, 14};
+  cached.page_size = 4;
+  cached.pages = 8;
+  cases.push_back(sequence(cached, std::size(slots),
+                           [&](Case& call, std::size_t k) { call.slots = {slots[k]}; }));
+  cached.slots = {6};
+  together(with(cached, offer, {.heads = 2}), [](Case& call, std::int64_t state) {
+    if (state == 0) call.page_size = 2;
+    for (TensorCase& t : call.tensors) {
+      const std::int64_t apart = 4 * state;
+      t.cache.head = t.head_dim + (state == 2 ? apart : 0);
+      t.cache.token = t.heads * t.cache.head + (state == 1 ? apart : 0);
+      t.cache.batch = call.page_size * t.cache.token + 2 * apart;
+    }
   });
 }
 

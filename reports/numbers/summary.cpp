@@ -263,13 +263,17 @@ bool is_all_known(const Summary& summary) {
 /// that the kernel declares beyond what its data type needs.
 std::string by_whom(const Summary& summary) {
   std::string out;
-  const auto set_apart = [&](std::int64_t count, const char* how) {
+  const auto set_apart = [&](std::int64_t count, const char* how, const char* of_all = nullptr) {
     if (count == summary.kernels_verified)
-      out += how;
+      out += of_all == nullptr ? how : of_all;
     else if (count > 0)
       out += fmt::format(" ({}{})", count, how);
   };
-  set_apart(summary.verified_by_host_launcher, " by the host launcher");
+  const std::int64_t by_host = summary.verified_by_host_launcher;
+  set_apart(by_host,
+            by_host == 1 ? " a CUDA kernel, checked on the CPU only"
+                         : " CUDA kernels, checked on the CPU only",
+            " on the CPU only");
   set_apart(summary.verified_as_declared, " to a declared bound");
   return out;
 }

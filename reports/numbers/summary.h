@@ -85,8 +85,8 @@ struct Contest {
 };
 
 /// Kernels of different groups do not do the same work, so they are never ranked together.
-inline constexpr std::array<std::string_view, 3> angle_groups = {"cos/sin table given",
-                                                                 "computes its own angles", "GPU"};
+inline constexpr std::array<std::string_view, 3> angle_groups = {"given cos and sin", "own angles",
+                                                                 "on the GPU"};
 
 /// Which kernel to use for one contest.
 struct KernelAnswer {
@@ -160,17 +160,23 @@ struct AnswerWords {
 };
 AnswerWords answer_words(const KernelAnswer& answer);
 
-/// "avx512, 178 ns/token, 80.0 % less time than plain [79.6, 81.1], 51.7 % of the ceiling, error at
-/// most 1.2e-07 of |x|", or "avx512 or avx2: not distinguishable by more than 1.0 %".
+/// "avx512, 100 ns a token, 7.7 times as fast as plain, 80 % of what memory allows", or "avx512 or
+/// avx2: not distinguishable by more than 1.0 %". A kernel is named alone only if its rounds tell
+/// it from every other.
 std::string answer_text(const KernelAnswer& answer);
 
-/// "Decode (cos/sin table given): avx512.", and the same for the other phases and groups. A kernel
-/// is named alone only if its rounds tell it from every other. If two copies of one kernel differed
-/// by more than `useful_floor`, the first sentence says so, and it is the only one if no kernel is
-/// named alone. Contests of several threads are left out. Empty: nothing was timed.
+/// If two copies of one kernel differed by more than `useful_floor`, a sentence says so.
+std::string noise_sentence(const std::vector<KernelAnswer>& answers);
+
+/// The answers of a phase and data type: of one workload, or what several have in common.
+struct AnswerLine {
+  std::string of;  ///< "decode, f32", "decode, bf16 (qwen3-8b/decode-1)"
+  std::array<std::string, angle_groups.size()> by;  ///< empty: nothing was timed
+};
+/// Contests of several threads are left out. Empty: nothing was timed, or nothing can be told.
+std::vector<AnswerLine> answer_lines(const std::vector<KernelAnswer>& answers);
+/// The noise, and then "decode, f32, given cos and sin: avx512, 100 ns a token, ...".
 std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answers);
-/// All of them in one line.
-std::string answer_sentence(const std::vector<KernelAnswer>& answers);
 
 /// "mine, 21.3 times the time of avx2 [21.1 – 21.6]", the fastest other kernel; empty: not known.
 std::string place_text(const KernelAnswer& answer, const std::string& kernel);

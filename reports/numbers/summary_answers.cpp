@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "base/text.h"
 #include "kernels/api/types.h"
@@ -154,6 +155,14 @@ std::string winners_text(const std::vector<const KernelAnswer*>& answers) {
   return out;
 }
 
+bool any_ranks(const std::vector<KernelAnswer>& answers) {
+  return std::ranges::any_of(answers, [](const KernelAnswer& answer) {
+    return answer.winner != nullptr && answer.alike.empty();
+  });
+}
+
+using AnswerGroups = std::array<std::vector<const KernelAnswer*>, angle_groups.size()>;
+
 // An error in units of u times the length of a pair, as a share of that length.
 std::string error_text(const KernelAnswer& answer) {
   const std::string dtype(BoardName(answer.contest->of->board).dtype());
@@ -198,42 +207,76 @@ AnswerWords answer_words(const KernelAnswer& answer) {
 }
 
 std::string answer_text(const KernelAnswer& answer) {
-  const AnswerWords words = answer_words(answer);
-  if (answer.winner == nullptr) return words.kernel + ": " + words.beside;
-  std::string text = words.kernel;
-  for (const std::string& part : {words.time, words.against, words.ceiling})
-    if (!part.empty()) text += ", " + part;
-  if (words.ceiling.ends_with('%')) text += " of the ceiling";
-  if (!words.error.empty()) text += ", error at most " + words.error;
-  return text + (words.beside.empty() ? "" : "; " + words.beside);
+  if (answer.winner == nullptr) return fastest_names(answer) + ": " + answer.why;
+  const BoardEntry& winner = *answer.winner;
+  std::string text =
+      fmt::format("{}, {} ns a token", fastest_names(answer), number_text(winner.ns));
+  if (winner.row->role != Role::baseline && winner.is_compared())
+    text +=
+        fmt::format(", {:.{}f} times as fast as {}", 1 / winner.claim->interval.ratio,
+                    winner.claim->interval.ratio > 0.5 ? 2 : 1, answer.contest->group->baseline);
+  if (winner.percent_of_ceiling > 100)
+    text += ", at what memory allows";
+  else if (winner.percent_of_ceiling > 0)
+    text += fmt::format(", {:.{}f} % of what memory allows", winner.percent_of_ceiling,
+                        winner.percent_of_ceiling < 9.95 ? 1 : 0);
+  if (!answer.alike.empty()) text += fmt::format("; {}", alike_word(answer));
+  if (!answer.clause.empty())
+    text += fmt::format("; {}; fastest without exceptions: {}", answer.clause, whole_name(answer));
+  return text;
 }
 
-std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answers) {
-  constexpr const char* phases[][2] = {
-      {"decode", "Decode"}, {"prefill", "Prefill"}, {"working_set", "Working set"}};
-  std::vector<std::string> sentences;
+std::string noise_sentence(const std::vector<KernelAnswer>& answers) {
   double floor = 0;
   for (const KernelAnswer& answer : answers)
     if (answer.contest->group != nullptr && std::isfinite(answer.contest->group->noise_floor))
       floor = std::max(floor, answer.contest->group->noise_floor);
-  const bool ranks = std::ranges::any_of(answers, [](const KernelAnswer& answer) {
-    return answer.winner != nullptr && answer.alike.empty();
-  });
-  if (floor > useful_floor)
-    sentences.push_back(fmt::format("{}: two copies of one kernel differed by {}{}.",
-                                    ranks ? "Noisy" : "Too noisy to rank",
-                                    floor > 10 ? "" : "up to ", percent_text(100 * floor)));
-  if (floor > useful_floor && !ranks) return sentences;
-  for (const auto& [phase, shown] : phases)
-    for (const std::string_view angles : angle_groups) {
-      std::vector<const KernelAnswer*> group;
-      for (const KernelAnswer& answer : answers)
-        if (answer.contest->of->phase == phase && answer.contest->of->threads == 1 &&
-            answer.angles == angles)
-          group.push_back(&answer);
-      if (!group.empty())
-        sentences.push_back(fmt::format("{} ({}): {}.", shown, angles, winners_text(group)));
+  if (floor <= useful_floor) return {};
+  return fmt::format("{}: two copies of one kernel differed by {}{}.",
+                     any_ranks(answers) ? "Noisy" : "Too noisy to rank", floor > 10 ? "" : "up to ",
+                     percent_text(100 * floor));
+}
+
+std::vector<AnswerLine> answer_lines(const std::vector<KernelAnswer>& answers) {
+  constexpr std::size_t few = 4;  // workloads of one phase and type, each with a line of its own
+  std::vector<AnswerLine> lines;
+  if (!any_ranks(answers) && !noise_sentence(answers).empty()) return lines;
+  const auto text_of = [](const std::vector<const KernelAnswer*>& group) {
+    return group.empty() ? "" : group.size() == 1 ? answer_text(*group[0]) : winners_text(group);
+  };
+  using Work = std::tuple<std::string, bool, std::string>;  // f32 stands first
+  std::map<Work, std::map<std::string, AnswerGroups>> by_work;
+  for (const KernelAnswer& answer : answers) {
+    const TimingRow& of = *answer.contest->of;
+    if (of.threads > 1) continue;
+    const std::string dtype(BoardName(of.board).dtype());
+    const auto group = std::ranges::find(angle_groups, answer.angles) - angle_groups.begin();
+    by_work[{of.phase, dtype != "f32", dtype}][of.workload][static_cast<std::size_t>(group)]
+        .push_back(&answer);
+  }
+  for (const auto& [work, of_workloads] : by_work) {
+    AnswerGroups all;
+    for (const auto& [workload, groups] : of_workloads) {
+      for (std::size_t i = 0; i < groups.size(); ++i)
+        all[i].insert(all[i].end(), groups[i].begin(), groups[i].end());
+      const bool is_last = workload == of_workloads.rbegin()->first;
+      if (of_workloads.size() > few && !is_last) continue;
+      AnswerLine& line = lines.emplace_back();
+      line.of = std::get<0>(work) + ", " + std::get<2>(work);
+      if (of_workloads.size() > 1 && of_workloads.size() <= few) line.of += " (" + workload + ")";
+      std::ranges::transform(of_workloads.size() > few ? all : groups, line.by.begin(), text_of);
     }
+  }
+  return lines;
+}
+
+std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answers) {
+  std::vector<std::string> sentences;
+  if (const std::string noise = noise_sentence(answers); !noise.empty()) sentences.push_back(noise);
+  for (const AnswerLine& line : answer_lines(answers))
+    for (std::size_t i = 0; i < line.by.size(); ++i)
+      if (!line.by[i].empty())
+        sentences.push_back(fmt::format("{}, {}: {}", line.of, angle_groups[i], line.by[i]));
   return sentences;
 }
 
@@ -254,10 +297,6 @@ std::string place_text(const KernelAnswer& answer, const std::string& name) {
   if (times.rounds == 0) return {};
   return fmt::format("{}, {} times the time of {} [{}]", name, ratio_text(times.ratio),
                      ranked_name(*other->row), range_text(times));
-}
-
-std::string answer_sentence(const std::vector<KernelAnswer>& answers) {
-  return fmt::format("{}", fmt::join(answer_sentences(answers), " "));
 }
 
 }  // namespace ropewalk::report

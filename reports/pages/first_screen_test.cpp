@@ -17,8 +17,9 @@ Results small_results() {
 TEST(Answer, StandsBeforeTheRunAndTheKernels) {
   const std::string page = html_of(small_results());
   const std::size_t answer = page.find("<section id=\"answers\">");
-  EXPECT_TRUE(contains(page, "<p class=\"answer\">Decode ("));
-  EXPECT_LT(page.find("<p class=\"answer\">"), answer);
+  const std::size_t lines = page.find("<table class=\"lines\">");
+  EXPECT_TRUE(contains(page, "<th scope=\"row\">decode, f32</th>"));
+  EXPECT_LT(lines, answer);
   EXPECT_LT(answer, page.find("<div class=\"run\" id=\"run\">"));
   EXPECT_LT(answer, page.find("<table class=\"matrix map\">"));
   EXPECT_TRUE(contains(page, "<details class=\"fold card\">")) << "the run is folded";

@@ -112,7 +112,8 @@ View tallies(const Summary& summary) {
   };
   std::string verified = summary.kernels_verified == 1 ? "kernel verified" : "kernels verified";
   if (summary.verified_by_host_launcher > 0)
-    verified += fmt::format(", {} by the host launcher", summary.verified_by_host_launcher);
+    verified += fmt::format(", {} of them on the CPU only, as CUDA kernels",
+                            summary.verified_by_host_launcher);
   if (summary.verified_as_declared > 0)
     verified += fmt::format(", {} to a declared bound", summary.verified_as_declared);
   add(summary.kernels_verified, verified, "good");
@@ -140,8 +141,8 @@ std::string notes_on_verified(const Summary& summary) {
         fmt::format("{}{} of {} verified kernel{} {}", out.empty() ? "" : ". ", count_text(count),
                     count_text(all), all == 1 ? "" : "s", count == 1 ? one : several);
   };
-  add(summary.verified_by_host_launcher, "was checked by the host launcher, not on a GPU",
-      "were checked by the host launcher, not on a GPU");
+  add(summary.verified_by_host_launcher, "is a CUDA kernel, checked on the CPU only",
+      "are CUDA kernels, checked on the CPU only");
   add(summary.verified_as_declared,
       "was checked against an error bound that it declares, larger than its data type needs",
       "were checked against error bounds that they declare, larger than their data types need");
@@ -224,6 +225,36 @@ View answers(const Summary& summary) {
   });
 }
 
+// The small table of the banner, with a column for each source of angles that was timed.
+void add_answer_lines(const Summary& summary, View& view) {
+  const std::vector<AnswerLine> lines = answer_lines(summary.answers);
+  View heads{View::type::list};
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < angle_groups.size(); ++i)
+    if (std::ranges::any_of(lines, [&](const AnswerLine& line) { return !line.by[i].empty(); })) {
+      columns.push_back(i);
+      heads << View(std::string(angle_groups[i]));
+    }
+  view.set("noise", noise_sentence(summary.answers));
+  view.set("line_heads", std::move(heads));
+  view.set("lines", views_of(lines, [&](const AnswerLine& line) {
+             View item;
+             item.set("line_of", line.of);
+             item.set("line_cells", views_of(columns, [&](std::size_t i) {
+                        const std::string& text = line.by[i];
+                        const std::size_t time = text.find(" ns a token");
+                        const std::size_t end = std::min(
+                            time == std::string::npos ? text.find(": ") : text.rfind(", ", time),
+                            text.size());
+                        View cell = named(text.substr(0, end), text.substr(end));
+                        cell.set("line_head", std::string(angle_groups[i]));
+                        return cell;
+                      }));
+             return item;
+           }));
+  view.set("has_two_columns", columns.size() > 1);
+}
+
 }  // namespace
 
 View& View::operator<<(View item) {
@@ -247,6 +278,10 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("headline", summary.headline);
   view.set("sentences", views_of(answer_sentences(summary.answers),
                                  [](const auto& sentence) { return View(clean_line(sentence)); }));
+  add_answer_lines(summary, view);
+  const auto cpu = results.run.environment.find("cpu_model");
+  view.set("processor", cpu == results.run.environment.end() ? "" : cpu->second);
+  view.set("started", results.run.started_at);
   view.set("answers", answers(summary));
   view.set("version", results.run.version);
   view.set("command", results.run.command);

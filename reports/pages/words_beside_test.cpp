@@ -17,7 +17,7 @@ const std::string device = "cuda: NVIDIA H100 80GB HBM3";
 const std::string in_bf16 = "declared 16 u of bf16 = 6.2 %, derived 5 u";
 const std::string in_f32 = "declared 16 u of f32 = 9.5e-07, derived 5 u";
 const std::string note =
-    "1 of 4 verified kernels was checked by the host launcher, not on a GPU. 1 of 4 verified "
+    "1 of 4 verified kernels is a CUDA kernel, checked on the CPU only. 1 of 4 verified "
     "kernels was checked against an error bound that it declares, larger than its data type needs";
 
 VerdictRow verdict_on(const std::string& kernel, const std::string& judged_on,
@@ -67,13 +67,14 @@ TEST(WordsBeside, NativeAndUntoldLookTheSame) {
 TEST(WordsBeside, StandOnThePage) {
   const std::string page = html_of(mixed_results());
   const std::string both = in_f32 + "; " + in_bf16;
-  expect_all(
-      page, {"<span>All 4 kernels verified (1 by the host launcher) (1 to a declared bound)</span>",
-             "<b>4</b> kernels verified, 1 by the host launcher, 1 to a declared bound</li>",
-             "<p class=\"counted\">" + note + ".</p>",
-             "mine_host</span> <span class=\"tag\">host launcher</span>",
-             "mine</span> <span class=\"tag\">" + device + "</span>",
-             "coarse</span> <span class=\"tag\">" + both + "</span>"});
+  expect_all(page, {"<span>All 4 kernels verified (1 a CUDA kernel, checked on the CPU only) (1 to "
+                    "a declared bound)</span>",
+                    "<b>4</b> kernels verified, 1 of them on the CPU only, as CUDA kernels, 1 to a "
+                    "declared bound</li>",
+                    "<p class=\"counted\">" + note + ".</p>",
+                    "mine_host</span> <span class=\"tag\">host launcher</span>",
+                    "mine</span> <span class=\"tag\">" + device + "</span>",
+                    "coarse</span> <span class=\"tag\">" + both + "</span>"});
   EXPECT_FALSE(contains(page, "plain</span> <span class=\"tag\">"));
   EXPECT_EQ(count(page, "verified</span><span class=\"sub\">by the host launcher, not on a GPU"),
             1u);
@@ -112,10 +113,10 @@ TEST(WordsBeside, AreSetApartInTheHeadline) {
   VerdictRow skipped = verdict_on("other", "cuda");
   skipped.verdict = Verdict::skipped;
   EXPECT_EQ(headline({host, verdict_on("plain", "native"), skipped}),
-            "2 kernels verified (1 by the host launcher), 1 could not run");
-  EXPECT_EQ(headline({host}), "1 kernel verified by the host launcher");
+            "2 kernels verified (1 a CUDA kernel, checked on the CPU only), 1 could not run");
+  EXPECT_EQ(headline({host}), "1 kernel verified on the CPU only");
   EXPECT_EQ(headline({host, verdict_on("naive_host", "host launcher")}),
-            "All 2 kernels verified by the host launcher");
+            "All 2 kernels verified on the CPU only");
   EXPECT_EQ(headline({verdict_on("mine", device)}), "1 kernel verified");
   EXPECT_EQ(headline({verdict_on("coarse", "native", "f32", in_f32)}),
             "1 kernel verified to a declared bound");

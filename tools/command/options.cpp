@@ -26,7 +26,7 @@ constexpr const char* exit_codes =
     "early; --out has the rows written so far.";
 constexpr const char* all_help = "print each failure as a block, also those of one cause";
 constexpr const char* verbose_help =
-    "print each data type on a line of its own, and what was covered";
+    "print each data type on a line of its own, what was covered, and in run all speeds";
 constexpr const char* quiet_help = "print only failures and the summary";
 constexpr const char* beside_targets = "; plain, avx2 and avx512 are timed with them";
 
@@ -291,6 +291,7 @@ void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
   o.verify.part_of_run = true;
   o.bench.known_failures = o.verify.known_failures;
   o.bench.quiet = o.verify.quiet;
+  o.bench.verbose = o.verify.verbose;
   o.bench.out = o.out;
   o.bench.part_of_run = true;
 }

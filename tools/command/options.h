@@ -131,7 +131,8 @@ struct BenchOptions : RunIdentity, KernelChoice, WorkloadChoice {
   int threads = 1;                          ///< each kernel is timed with 1 and with this many
   std::vector<std::string> benchmark_args;  ///< Google Benchmark's flags, given after --
   bool json = false, quiet = false;
-  bool part_of_run = false;  ///< set by the verb run, which prints the tables itself
+  bool part_of_run = false;  ///< set by the verb run, which has a report
+  bool verbose = false;      ///< set by the verb run: prints the tables too
 };
 
 struct DoctorOptions : WorkloadChoice {

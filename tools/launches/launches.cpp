@@ -327,8 +327,14 @@ void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
     flush_output();
   }
   std::FILE* to = options_.json ? stderr : stdout;
-  if (!options_.quiet) fmt::print(to, "{}", claims_as_text(claims_of(rows_, options_.margin)));
-  if (options_.quiet && !valid_) fmt::print(to, "INVALID\n");
+  const bool has_report = options_.part_of_run && !options_.verbose;  // with all tables
+  const Claims claims = claims_of(rows_, options_.margin);
+  if (!options_.quiet && !has_report) fmt::print(to, "{}", claims_as_text(claims));
+  if ((options_.quiet || has_report) && !valid_) fmt::print(to, "INVALID\n");
+  for (const ClaimGroup& group : claims.groups)
+    for (const Claim& claim : group.claims)
+      if (has_report && claim.outcome == Outcome::implausible)
+        fmt::print(to, "IMPLAUSIBLE {}: {}\n", claim.kernel, claim.reason);
   if (!budget_.too_small().empty()) fmt::print(stderr, "error: {}\n", budget_.too_small());
   say_what_none_takes(to);
   say_broken(to);

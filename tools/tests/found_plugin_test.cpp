@@ -118,7 +118,7 @@ TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {
   if (compilers.empty()) GTEST_SKIP() << "this build has no baselines";
   const std::string few =
       " --profile smoke --rounds 6 --launches 1 --shape q=1,k=1,d=8,tokens=2 --kernel '*_plain' ";
-  const Result timed = run("run --out out" + few);
+  const Result timed = run("run -v --out out" + few);
   const std::string rows = slurp(scratch() / "out/results.jsonl");
   const std::string report = slurp(scratch() / "out/report.md");
   for (const char* page : {"report.md", "report.html", "results.csv", "junit.xml"})

@@ -17,14 +17,12 @@ using namespace report;
 
 namespace {
 
-// A line for each workload and board, then all in a sentence, then where the kernels of the files
-// stand that the user named.
+// A line for each phase, data type and source of angles, then where the kernels of the files stand
+// that the user named.
 void print_answers(const Results& results, const std::vector<std::string>& files) {
   const Summary summary = summarize(results);
-  for (const KernelAnswer& answer : summary.answers)
-    fmt::print("{} ({}): {}\n", answer.contest->of->workload, answer.angles, answer_text(answer));
-  if (const std::string all = answer_sentence(summary.answers); !all.empty())
-    fmt::print("{}\n", all);
+  for (const std::string& sentence : answer_sentences(summary.answers))
+    print_lines(wrapped(sentence));
   for (const KernelSummary& kernel : summary.kernels)
     for (const KernelAnswer& answer : summary.answers)
       if (const std::string place = place_text(answer, kernel.name);

@@ -85,7 +85,9 @@ int run(const RunOptions& options) {
     write_whole_file(options.bench.export_file, render_export(results));
   fmt::print("\nreport: {}\n", (folder / "report.html").string());
   print_where_to_start(rows, options.verify.all);
-  if (code == 0) fmt::print("{}\n", answer_sentence(summarize(results).answers));
+  if (code == 0)
+    for (const std::string& sentence : answer_sentences(summarize(results).answers))
+      print_lines(wrapped(sentence));
   return code;
 }
 

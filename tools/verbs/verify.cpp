@@ -300,7 +300,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
   std::vector<std::string> lines{all};
   if (by_host > 0)
     lines.push_back(
-        fmt::format("{} of these claims were checked by the host launcher, not on a GPU", by_host));
+        fmt::format("{} of these claims are of CUDA kernels, checked on the CPU only", by_host));
   if (as_declared > 0)
     lines.push_back(
         fmt::format("{} of these claims hold to an error that the kernel declares, larger than its "
