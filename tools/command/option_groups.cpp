@@ -72,8 +72,10 @@ void use_spaced_help(CLI::App& app) {
   app.formatter(std::make_shared<Spaced>());
 }
 
-void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help) {
-  add_value(verb, "--cpu-features", cpu_features, "LIST", help);
+void add_cpu_features_option(CLI::App& verb, std::string& cpu_features) {
+  begin_group(verb, "Rarely needed");
+  add_value(verb, "--cpu-features", cpu_features, "LIST",
+            "act like an older machine: only these features count as present, e.g. avx2,fma");
 }
 
 // Workers inherit the environment, so no other code passes the choice on.
@@ -117,9 +119,6 @@ void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
       ->check(PrefixCheck(), "");
   add_python_option(verb);
   add_tolerate_option(verb, choice.tolerated);
-  add_cpu_features_option(
-      verb, choice.cpu_features,
-      "act like an older machine: only these features count as present, e.g. avx2,fma");
 }
 
 void add_targets(CLI::App& verb, KernelChoice& choice, const char* more) {
@@ -145,12 +144,6 @@ void add_no_baselines_option(CLI::App& verb, KernelChoice& choice) {
       "--no-baselines", [&choice] { choice.baselines = false; },
       "leave out the plugins ropewalk_baselines_gcc.so and ropewalk_baselines_clang.so, loops that "
       "users' compilers make, which are loaded if they lie beside the command");
-}
-
-void add_needless_no_baselines_option(CLI::App& verb) {
-  verb.add_flag_callback(
-      "--no-baselines", [] {},
-      "changes nothing: verify judges no compiler baselines; list, bench and run do");
 }
 
 void add_judging_options(CLI::App& verb, JudgingOptions& options) {
@@ -221,6 +214,7 @@ void add_answers(CLI::App& verb, bench::ConfigAnswers& answers, CLI::Option* con
 }
 
 void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_configs) {
+  const bool is_bench = verb.get_name() == "bench";  // which has all words of a shape
   begin_group(verb, "Shapes and models");
   add_list(verb, "--workload", choice.workloads, "GLOB",
            "only workloads with a name that matches this glob (repeatable)");
@@ -236,9 +230,9 @@ void add_workload_options(CLI::App& verb, WorkloadChoice& choice, bool of_config
             "torch_dtype)")
       ->check(CLI::IsMember(
           std::vector<std::string>(bench::timed_dtypes.begin(), bench::timed_dtypes.end())));
-  add_list(
-      verb, "--shape", choice.shapes, "WORDS",
-      std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") + bench::shape_help);
+  add_list(verb, "--shape", choice.shapes, "WORDS",
+           std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") +
+               (is_bench ? bench::shape_help : "ropewalk bench --help has all words"));
 }
 
 void add_known_failures_option(CLI::App& verb, std::string& file) {
@@ -249,7 +243,7 @@ void add_known_failures_option(CLI::App& verb, std::string& file) {
 }
 
 void add_engine_option(CLI::App& verb, bool& google_benchmark) {
-  begin_group(verb, "Timing");
+  begin_group(verb, "Rarely needed");
   verb.add_option_function<std::string>(
           "--engine",
           [&google_benchmark](const std::string& word) { google_benchmark = word == "gbench"; },
@@ -359,7 +353,6 @@ void define(CLI::App& verb, DiffOptions& o) {
       ->expected(2);
   add_python_option(verb);
   add_tolerate_option(verb, o.tolerated);
-  add_cpu_features_option(verb, o.cpu_features, "act like an older machine");
   add_workload_options(verb, o);
   add_value(verb, "--max-ulp", o.max_ulp, "N",
             "exit with 0 if no element is further apart (default 0)")
@@ -370,6 +363,7 @@ void define(CLI::App& verb, DiffOptions& o) {
   add_value(verb, "--svg", o.svg, "FILE.svg", "draw how the distance grows with the position");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "print a line for each pairing and data type");
+  add_cpu_features_option(verb, o.cpu_features);
 }
 
 }  // namespace ropewalk::tools

@@ -35,8 +35,7 @@ void add_targets(CLI::App& verb, KernelChoice& choice, const char* more);
 void add_no_cuda_option(CLI::App& verb, KernelChoice& choice);
 /// Chooses the baselines, and adds --no-baselines.
 void add_no_baselines_option(CLI::App& verb, KernelChoice& choice);
-void add_needless_no_baselines_option(CLI::App& verb);  ///< of a verb that takes none
-void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help);
+void add_cpu_features_option(CLI::App& verb, std::string& cpu_features);
 /// A number from one to the other. CLI::Range lets NaN pass.
 inline CLI::Validator from_to(double low, double high, const std::string& text) {
   return CLI::Range(low, high, text) &

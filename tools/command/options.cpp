@@ -66,6 +66,7 @@ void define(CLI::App& verb, ListOptions& o) {
                 "list the libraries that verify knows by name, and which are installed");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "leave out properties and workloads");
+  add_cpu_features_option(verb, o.cpu_features);
 }
 
 void define(CLI::App& verb, ConfigOptions& o) {
@@ -92,7 +93,6 @@ void define(CLI::App& verb, VerifyOptions& o) {
   add_targets(verb, o, "");
   define_judging(verb, o);
   add_no_cuda_option(verb, o);
-  add_needless_no_baselines_option(verb);
   add_known_failures_option(verb, o.known_failures);
   add_ledger_options(verb, o);
   add_exhaustive_options(verb, o);
@@ -108,6 +108,11 @@ void define(CLI::App& verb, VerifyOptions& o) {
                 "count as failures too");
   verb.add_flag("--fail-fast", o.fail_fast, "end at the first failure")
       ->excludes(verb.get_option("--known-failures"));
+  add_quiet_option(verb, o.quiet, quiet_help);
+  add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
+  add_value(verb, "--junit", o.junit, "FILE.xml", "also write the verdicts to this file, for CI")
+      ->excludes(verb.get_option("--exhaustive"));
+  add_cpu_features_option(verb, o.cpu_features);
   verb.add_flag("--one-case", o.one_case,
                 "judge one case of each property, for a tool that is slow")
       ->excludes(verb.get_option("--ledger"), verb.get_option("--write-ledger"));
@@ -115,8 +120,6 @@ void define(CLI::App& verb, VerifyOptions& o) {
                 "then judge one case of each property below memcheck, racecheck, initcheck and "
                 "synccheck of compute-sanitizer, for kernels of a device; a row for each tool")
       ->excludes(verb.get_option("--ledger"), verb.get_option("--write-ledger"));
-  add_quiet_option(verb, o.quiet, quiet_help);
-  add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
 }
 
 // The suite is judged by the same kernels on every machine: the plugin beside the command is not
@@ -134,6 +137,7 @@ void define(CLI::App& verb, MutantsOptions& o) {
              "only mutants that need this many conditions at once: 2, 3, ...");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, quiet_help);
+  add_cpu_features_option(verb, o.cpu_features);
 }
 
 void define(CLI::App& verb, BenchOptions& o) {
@@ -143,13 +147,14 @@ void define(CLI::App& verb, BenchOptions& o) {
   add_no_baselines_option(verb, o);
   add_identity_options(verb, o);
   add_known_failures_option(verb, o.known_failures);
-  add_engine_option(verb, o.google_benchmark);
   add_timing_options(verb, o);
   add_workload_options(verb, o);
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, quiet_help);
   add_export_option(verb, o.export_file);
   add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
+  add_engine_option(verb, o.google_benchmark);
+  add_cpu_features_option(verb, o.cpu_features);
 }
 
 void define(CLI::App& verb, RunOptions& o) {
@@ -165,6 +170,7 @@ void define(CLI::App& verb, RunOptions& o) {
   add_quiet_option(verb, o.verify.quiet, quiet_help);
   add_export_option(verb, o.bench.export_file);
   add_out_option(verb, o.out, "folder for results and reports (default: ropewalk-out)");
+  add_cpu_features_option(verb, o.verify.cpu_features);
 }
 
 void define(CLI::App& verb, DoctorOptions& o) {
@@ -199,7 +205,7 @@ void define(CLI::App& verb, MergeOptions& o) {
 void define(CLI::App& verb, ReplayOptions& o) {
   verb.add_flag("--json", o.json, "print the finding as one line of JSON");
   verb.add_option("line", o.line, "the words after 'ropewalk replay', in quotes")->required();
-  add_cpu_features_option(verb, o.cpu_features, "act like an older machine");
+  add_cpu_features_option(verb, o.cpu_features);
   add_python_option(verb);
   add_tolerate_option(verb, o.tolerated);
 }
@@ -300,7 +306,8 @@ template <class Options>
 void add_verb(CLI::App& app, const VerbWords& v, const Typed& typed, Parsed& parsed) {
   const auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(v.name, v.summary)->group(v.group);
-  verb->footer("Examples:\n" + std::string(v.examples) + "\n\n" + exit_codes);
+  verb->footer("Examples:\n" + std::string(v.examples) +
+               "\n\nropewalk --help has the exit codes of all verbs.");
   define(*verb, *options);
   refuse_empty_values(*verb);
   verb->callback([options, verb, &typed, &parsed] {
@@ -411,7 +418,10 @@ Parsed parse_command_line(int argc, char** argv) {
     if (e.get_exit_code() == 0) {
       app.exit(e);
     } else {
-      parsed.error = e.what() + suggested_option(app) + " (ropewalk --help shows what there is)";
+      const std::vector<CLI::App*> verb = app.get_subcommands();
+      parsed.error =
+          fmt::format("{}{} (ropewalk {}--help shows what there is)", e.what(),
+                      suggested_option(app), verb.empty() ? "" : verb[0]->get_name() + " ");
       parsed.exit_code = 2;
     }
   }

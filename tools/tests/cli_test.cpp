@@ -43,6 +43,17 @@ TEST(Verify, APassSaysWhatWasMetAndWhatIsRefused) {
     EXPECT_TRUE(contains(on_one_line(r.out), item)) << item << r.out;
 }
 
+TEST(Verify, WritesVerdictsForACi) {
+  const auto file = scratch() / "junit.xml";
+  const std::string few = "verify --profile smoke --property norm --cases 3 --junit ";
+  EXPECT_EQ(ropewalk(few + file.string() + " --kernel plain").code, 0);
+  EXPECT_TRUE(contains(slurp(file), "classname=\"plain.half_split.f32.table\" name=\"norm\""));
+  EXPECT_EQ(ropewalk(few + file.string() + " --kernel mutant_stored_too_early_table" + plugin).code,
+            1);
+  EXPECT_TRUE(contains(slurp(file), "<failure type=\"CRASH\"")) << slurp(file);
+  EXPECT_EQ(ropewalk(few + "/nowhere/junit.xml --kernel plain").code, 2);
+}
+
 TEST(Verify, NothingThatCanRunIsThree) {
   const Result r =
       ropewalk("verify --kernel control_one_token_only_table --property decay" + plugin);

@@ -137,7 +137,7 @@ TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {
     }
   }
   EXPECT_EQ(run("bench --no-baselines" + few).code, 2);
-  const Result verify = run("verify --no-baselines --kernel '*_plain'");
+  const Result verify = run("verify --kernel '*_plain'");
   EXPECT_EQ(verify.code, 2) << "the gate of bench judges them";
   EXPECT_TRUE(contains(verify.err, "compiler baselines: list, bench and run take them"));
 }

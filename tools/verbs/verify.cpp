@@ -11,6 +11,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/text_file.h"
+#include "reports/numbers/summary.h"
+#include "reports/pages/render.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/suite/ledger.h"
@@ -382,6 +385,7 @@ int run(const VerifyOptions& options) {
     return target.ends_with(".safetensors") ? verify_answers(target) : verify_provided(options);
   }
   if (options.exhaustive) return run_exhaustive(options);
+  if (!options.junit.empty()) require_writable(options.junit);
   Recorder recorder(options, options.out);
   std::vector<VerdictRow> rows;
   const int code = verify_and_print(options, [&](const VerdictRow& row) {
@@ -390,6 +394,14 @@ int run(const VerifyOptions& options) {
   });
   recorder.finish(code);
   if (!options.json) print_where_to_start(rows, options.all);
+  if (!options.junit.empty()) {
+    Results results;
+    results.run = run_row(options);
+    results.complete = true;
+    results.end.exit_code = code;
+    results.verdicts = rows;
+    write_whole_file(options.junit, render_junit(results, summarize(results)));
+  }
   return code;
 }
 
