@@ -48,7 +48,7 @@ TEST(Verify, WritesVerdictsForACi) {
   const std::string few = "verify --profile smoke --property norm --cases 3 --junit ";
   EXPECT_EQ(ropewalk(few + file.string() + " --kernel plain").code, 0);
   EXPECT_TRUE(contains(slurp(file), "classname=\"plain.half_split.f32.table\" name=\"norm\""));
-  EXPECT_EQ(ropewalk(few + file.string() + " --kernel mutant_stored_too_early_table" + plugin).code,
+  EXPECT_EQ(ropewalk(few + file.string() + " --kernel mutant_reads_past_table_table" + plugin).code,
             1);
   EXPECT_TRUE(contains(slurp(file), "<failure type=\"CRASH\"")) << slurp(file);
   EXPECT_EQ(ropewalk(few + "/nowhere/junit.xml --kernel plain").code, 2);
