@@ -42,6 +42,7 @@ struct Figure {
   ChartRequest picture;             ///< the caller that shows the picture sets its id
   std::string name;                 ///< foreign; shown beside the title
   std::string how_to_read;          ///< written in this program
+  bool is_folded = false;           ///< an illustration, which is shown on demand
   std::vector<LegendItem> legend;   ///< holds foreign names
   std::vector<std::string> absent;  ///< foreign: what the picture leaves out, and why
   FigureTable table;                ///< all numbers, also those that the picture leaves out

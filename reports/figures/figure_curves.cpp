@@ -125,6 +125,7 @@ double largest_x(const std::vector<Shared>& curves) {
 void describe_decay(Figure& figure, double x_max) {
   ChartRequest& picture = figure.picture;
   picture.title = "Decay curve B(D)";
+  figure.is_folded = true;
   picture.x_label = "distance D between query and key";
   picture.y_label = "B(D)";
   constexpr double linear_axis_max = 1100;

@@ -92,6 +92,12 @@ bool is_best(const TradePoint& point, const std::vector<TradePoint>& all) {
   });
 }
 
+/// Marks at one height say nothing that the table of answers does not.
+bool tells(const Trade& trade) {
+  const auto [low, high] = std::ranges::minmax(trade.points, {}, &TradePoint::error);
+  return high.error > 2 * std::max(low.error, error_floor);
+}
+
 std::vector<ChartPlace> log_ticks(double low, double high) {
   std::vector<ChartPlace> ticks;
   const bool powers_alone = high > 1000 * low;
@@ -152,7 +158,7 @@ std::vector<Figure> trade_figures(const Results& results, const Summary& summary
                                   const KernelColours& colours) {
   std::vector<Figure> figures;
   for (Trade& trade : trades_of(results, summary, colours))
-    if (trade.points.size() >= 2) figures.push_back(figure_of(std::move(trade)));
+    if (trade.points.size() >= 2 && tells(trade)) figures.push_back(figure_of(std::move(trade)));
   return figures;
 }
 

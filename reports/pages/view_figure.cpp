@@ -50,6 +50,7 @@ void set_cell(View& view, const std::string& name, const std::string& text, bool
 View table_view(const Figure& figure) {
   View item;
   item.set("chart_title", figure.picture.title);
+  item.set("chart_folded", figure.is_folded);
   item.set("chart_name", figure.name);
   item.set("chart_how_to_read", figure.how_to_read);
   const auto& columns = figure.table.columns;

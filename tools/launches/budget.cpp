@@ -69,9 +69,8 @@ bool Budget::ends_before(std::int64_t done, const std::vector<TimingRow>& rows) 
   if (done == 0 ? left_s() > 0 : fits(launch_s_, done) || any_fits(done)) return false;
   const double spent_s = all_s_ - left_s();
   const double needs_s = spent_s + static_cast<double>(least_launches - done) * launch_s_;
-  refuse(
-      fmt::format("{} of {} launches took {:.1f} s{}", done, least_launches, spent_s,
-                  done > 0 ? fmt::format("; try --budget {:.0f}", std::ceil(1.1 * needs_s)) : ""));
+  refuse(fmt::format("{} of {} launches took {:.1f} s", done, least_launches, spent_s),
+         done > 0 ? needs_s : least_launches * spent_s);
   return true;
 }
 
@@ -80,13 +79,15 @@ bool Budget::fits(double launch_s, std::int64_t done) const {
   return launch_s * static_cast<double>(least_launches - done) <= slack * left_s();
 }
 
-void Budget::refuse(const std::string& takes) {
-  too_small_ = fmt::format("a budget of {:.4g} s is too small: {}", all_s_, takes);
+void Budget::refuse(const std::string& takes, double needs_s) {
+  too_small_ = fmt::format("a budget of {:.4g} s is too small: {}; try --budget {:.0f}", all_s_,
+                           takes, std::ceil(1.1 * needs_s));
 }
 
 bool Budget::is_over(const std::string& takes, double more) {
   if (too_small_.empty() && is_given() && left_s() <= -more * all_s_)
-    refuse(fmt::format("{} took {:.1f} s", takes, all_s_ - left_s()));
+    refuse(fmt::format("{} took {:.1f} s", takes, all_s_ - left_s()),
+           least_launches * (all_s_ - left_s()));
   return !too_small_.empty();
 }
 

@@ -47,7 +47,8 @@ class Budget {
   const std::set<std::string>& without_time() const { return without_time_; }
   /// Whether the budget is the user's, who wants no more spent.
   bool is_given() const { return counts() && !is_usual_; }
-  void refuse(const std::string& takes);
+  /// `needs_s` is what would do, as far as is known.
+  void refuse(const std::string& takes, double needs_s);
   /// Refuses the budget of the user once it is spent, and `more` of it beyond: 0.25 is a quarter.
   /// `takes` says what took the time. Returns whether the budget is refused.
   bool is_over(const std::string& takes, double more = 0);

@@ -94,7 +94,7 @@ std::vector<TimingRow> leave_out(std::vector<Workload>& workloads,
     const std::string takes =
         fmt::format("{} takes {:.0f} s at least", costliest->name, std::ceil(s));
     if (workloads.size() == 1) {
-      budget.refuse(takes);
+      budget.refuse(takes, least_launches * s);
       break;
     }
     for (const KernelFacts& k : kernels) {

@@ -84,7 +84,10 @@ def parts_of(dump, layout):
         _require(dump.dtypes[result], f"{result} has no floating-point type")
         out.append(Part(name, x, y, dump.dtypes[result]))
         out[-1].other = result if result.endswith("_other") else ""
-    _require(out, f"it needs x and y, or q and q_out: it has {', '.join(dump.tensors) or 'nothing'}")
+    _require(out or "0.position_ids" not in dump.tensors, "it is a file of questions (ropewalk "
+             "vectors), which ropewalk verify judges once each N has its N.q_out")
+    _require(out, "it needs x and y, or q and q_out: it has "
+             f"{', '.join([*dump.tensors][:8]) or 'nothing'}")
     return out
 
 
