@@ -10,22 +10,121 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
 #include "harness/device/device.h"
 #include "harness/device/device_block.h"
-#include "harness/device/device_load.h"
-#include "harness/device/kept_memory.h"
 #include "harness/process/call_memory.h"
 #include "harness/process/host_memory.h"
 #include "harness/protocol.h"
 
 namespace ropewalk::harness {
+
+// Finds memory of the device that a kernel keeps, by what is free. The driver gives memory out in
+// large pieces, so one count may find no difference. Other processes allocate as well, so less free
+// memory counts only if it is less three times and nobody else changes it.
+class KeptMemory {
+ public:
+  explicit KeptMemory(Device& device) : device_(device) {}
+
+  /// What three runs of the calls keep, in words; empty: nothing.
+  std::string by(const std::function<void()>& calls) {
+    std::size_t kept = 0;
+    for (int run = 0; run < believed; ++run) {
+      const std::size_t before = device_.free_bytes();
+      calls();
+      if (device_.is_lost()) return {};  // the calls say why
+      const std::size_t after = device_.free_bytes();
+      if (after >= before) return {};
+      kept = before - after;
+    }
+    if (device_.is_used_by_others()) return {};
+    return "kept " + std::to_string(kept) +
+           " bytes of device memory, and again when its calls were repeated";
+  }
+
+  /// Call once after each release. True if count_states() must be called now, with no memory of the
+  /// worker's own on the device.
+  bool wants_count() { return ++states_ % together == 0; }
+  /// What the states keep, in words; empty: nothing.
+  std::string count_states() {
+    const std::size_t now = device_.free_bytes();
+    const std::size_t before = std::exchange(free_after_states_, now);
+    if (before == 0 || now > before) fell_ = 0;
+    if (before == 0 || now >= before) return {};
+    if (++fell_ < believed || device_.is_used_by_others()) return {};
+    fell_ = 0;
+    return "release kept device memory: " + std::to_string(before - now) + " bytes in the last " +
+           std::to_string(together) + " states";
+  }
+  /// Another kernel may follow.
+  void forget_states() {
+    states_ = free_after_states_ = 0;
+    fell_ = 0;
+  }
+
+ private:
+  static constexpr int believed = 3;
+  static constexpr std::uint64_t together = 16;
+
+  Device& device_;
+  std::uint64_t states_ = 0;
+  std::size_t free_after_states_ = 0;
+  int fell_ = 0;  // how many times less was free, and never more
+};
+
+// Keeps a device busy while calls of a kernel are repeated: fills and copies of a block of the
+// suite's own, on a stream of its own. On an idle device the blocks of a kernel begin at once and
+// in order, and what nothing joins is done in time. Beside other work they wait, so a race shows.
+// At most one batch lies on the stream. A device without room for the block has no load. What the
+// driver answers is of no account here: an error that stays is met by the calls themselves.
+class DeviceLoad {
+ public:
+  explicit DeviceLoad(Device& device) : device_(device), stream_(device.make_stream()) {}
+  ~DeviceLoad() { end(); }
+
+  /// Comes before free memory is counted, as it takes some. Throws StepFailed.
+  void begin() {
+    end();
+    block_ = device_.allocate(bytes);
+  }
+
+  /// Queues a batch, unless there is work of an earlier one. Any thread may call this.
+  void add() {
+    const std::unique_lock held(lock_, std::try_to_lock);
+    const cuda::Driver& d = device_.driver();
+    if (!held || block_ == 0 || d.StreamQuery(stream_) != cuda::success) return;
+    // Work of all sizes: the first fills the device several times, and the last a part of it.
+    for (std::size_t part = bytes / 2; part >= bytes / 64; part /= 2) {
+      d.MemsetD8Async(block_, 0x5a, 2 * part, stream_);
+      d.MemcpyDtoDAsync(block_ + part, block_, part, stream_);
+    }
+  }
+
+  /// Waits for the last batch, and gives the block back.
+  void end() {
+    if (block_ == 0) return;
+    if (!device_.is_lost()) device_.driver().StreamSynchronize(stream_);
+    device_.release(block_);
+    block_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t bytes = std::size_t{8} << 20;
+
+  Device& device_;
+  cuda::StreamHandle stream_;
+  cuda::DeviceAddress block_ = 0;
+  std::mutex lock_;
+};
 
 class DeviceMemory final : public CallMemory {
  public:

@@ -11,8 +11,8 @@
 // placement, and two those of the other, so a result in the wrong place shows. Their positions
 // differ too, in calls of one row as well.
 //
-// The device of a device's kernel is kept busy beside the calls (harness/device/device_load.h), and
-// two callers make calls of more blocks than it holds at once.
+// The device of a device's kernel is kept busy beside the calls (harness/device/device_memory.h).
+// Two callers make calls of more blocks than it holds at once.
 //
 // Two callers also make the first calls of a process, in fresh workers, as a path may make what it
 // needs when it is first met. In one case each has a state. With one processor they cannot begin

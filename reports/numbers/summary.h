@@ -168,7 +168,7 @@ std::string answer_text(const KernelAnswer& answer);
 /// If two copies of one kernel differed by more than `useful_floor`, a sentence says so.
 std::string noise_sentence(const std::vector<KernelAnswer>& answers);
 
-/// The answers of a phase and data type: of one workload, or what several have in common.
+/// The answers of a phase and data type, and of one workload if there are several.
 struct AnswerLine {
   std::string of;  ///< "decode, f32", "decode, bf16 (qwen3-8b/decode-1)"
   std::array<std::string, angle_groups.size()> by;  ///< empty: nothing was timed

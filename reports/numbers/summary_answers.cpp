@@ -114,8 +114,10 @@ std::string whole_name(const KernelAnswer& answer) {
   return answer.whole == nullptr ? "none" : answer.whole->row->kernel;
 }
 
-// "avx512, avx2 or plain"; more than three are counted.
-std::string names_of(const std::vector<const BoardEntry*>& kernels) {
+// "avx512, avx2 or plain", of which one is the fastest; more than three are counted.
+std::string fastest_names(const KernelAnswer& answer) {
+  std::vector<const BoardEntry*> kernels = answer.alike;
+  if (answer.winner != nullptr) kernels.insert(kernels.begin(), answer.winner);
   if (kernels.size() > 3) return fmt::format("{} kernels", kernels.size());
   std::string names;
   for (std::size_t i = 0; i < kernels.size(); ++i)
@@ -123,45 +125,11 @@ std::string names_of(const std::vector<const BoardEntry*>& kernels) {
   return names.empty() ? "no answer" : names;
 }
 
-// The kernels of which one is the fastest.
-std::string fastest_names(const KernelAnswer& answer) {
-  std::vector<const BoardEntry*> kernels = answer.alike;
-  if (answer.winner != nullptr) kernels.insert(kernels.begin(), answer.winner);
-  return names_of(kernels);
-}
-
-// "avx512", "avx512 in 4 of 5 workloads, avx512 or avx2 (not distinguishable) in 1", with the
-// clauses of those that have one.
-std::string winners_text(const std::vector<const KernelAnswer*>& answers) {
-  std::map<std::string, std::size_t> count_of;
-  for (const KernelAnswer* answer : answers) {
-    std::string text = fastest_names(*answer);
-    if (!answer->alike.empty()) {
-      text += fmt::format(" ({})", alike_word(*answer));
-    } else if (answer->whole != answer->winner) {
-      const bool is_said = answer->clause.starts_with(framework);  // by its name
-      text += (is_said ? "" : " (" + answer->clause + ")") + ", " + whole_name(*answer) +
-              " keeps the whole contract";
-    }
-    ++count_of[text];
-  }
-  std::vector<std::pair<std::string, std::size_t>> order(count_of.begin(), count_of.end());
-  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
-  if (order.size() == 1) return order.front().first;
-  std::string out;
-  for (const auto& [text, count] : order)
-    out += out.empty() ? fmt::format("{} in {} of {} workloads", text, count, answers.size())
-                       : fmt::format(", {} in {}", text, count);
-  return out;
-}
-
 bool any_ranks(const std::vector<KernelAnswer>& answers) {
   return std::ranges::any_of(answers, [](const KernelAnswer& answer) {
     return answer.winner != nullptr && answer.alike.empty();
   });
 }
-
-using AnswerGroups = std::array<std::vector<const KernelAnswer*>, angle_groups.size()>;
 
 // An error in units of u times the length of a pair, as a share of that length.
 std::string error_text(const KernelAnswer& answer) {
@@ -238,35 +206,25 @@ std::string noise_sentence(const std::vector<KernelAnswer>& answers) {
 }
 
 std::vector<AnswerLine> answer_lines(const std::vector<KernelAnswer>& answers) {
-  constexpr std::size_t few = 4;  // workloads of one phase and type, each with a line of its own
   std::vector<AnswerLine> lines;
   if (!any_ranks(answers) && !noise_sentence(answers).empty()) return lines;
-  const auto text_of = [](const std::vector<const KernelAnswer*>& group) {
-    return group.empty() ? "" : group.size() == 1 ? answer_text(*group[0]) : winners_text(group);
-  };
   using Work = std::tuple<std::string, bool, std::string>;  // f32 stands first
-  std::map<Work, std::map<std::string, AnswerGroups>> by_work;
+  std::map<Work, std::map<std::string, AnswerLine>> by_work;
   for (const KernelAnswer& answer : answers) {
     const TimingRow& of = *answer.contest->of;
     if (of.threads > 1) continue;
     const std::string dtype(BoardName(of.board).dtype());
     const auto group = std::ranges::find(angle_groups, answer.angles) - angle_groups.begin();
-    by_work[{of.phase, dtype != "f32", dtype}][of.workload][static_cast<std::size_t>(group)]
-        .push_back(&answer);
+    AnswerLine& line = by_work[{of.phase, dtype != "f32", dtype}][of.workload];
+    line.of = of.phase + ", " + dtype;
+    std::string& text = line.by[static_cast<std::size_t>(group)];  // of several placements, all
+    text += (text.empty() ? "" : "; ") + answer_text(answer);
   }
-  for (const auto& [work, of_workloads] : by_work) {
-    AnswerGroups all;
-    for (const auto& [workload, groups] : of_workloads) {
-      for (std::size_t i = 0; i < groups.size(); ++i)
-        all[i].insert(all[i].end(), groups[i].begin(), groups[i].end());
-      const bool is_last = workload == of_workloads.rbegin()->first;
-      if (of_workloads.size() > few && !is_last) continue;
-      AnswerLine& line = lines.emplace_back();
-      line.of = std::get<0>(work) + ", " + std::get<2>(work);
-      if (of_workloads.size() > 1 && of_workloads.size() <= few) line.of += " (" + workload + ")";
-      std::ranges::transform(of_workloads.size() > few ? all : groups, line.by.begin(), text_of);
+  for (auto& [work, of_workloads] : by_work)
+    for (auto& [workload, line] : of_workloads) {
+      if (of_workloads.size() > 1) line.of += " (" + workload + ")";
+      lines.push_back(std::move(line));
     }
-  }
   return lines;
 }
 
