@@ -97,7 +97,7 @@ JsonFields parse_json_fields(std::string_view text, const std::string& file) {
         return true;
       names.push_back(name);
       if (fields.contains(place()))
-        throw BadFile(fmt::format("{}: '{}' stands twice", file, shown(place())));
+        throw BadFile(fmt::format("{}: '{}' is given twice", file, shown(place())));
     } else if (level > 0 && names.size() == level) {
       if (event == Event::value || event == Event::array_end)
         fields.emplace(place(), value_of(value));

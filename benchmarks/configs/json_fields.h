@@ -29,7 +29,7 @@ using JsonFields = std::map<std::string, JsonValue, std::less<>>;
 /// - a text that is not a JSON object,
 /// - a number out of range,
 /// - more than 32 levels,
-/// - a kept name that stands twice in its object.
+/// - a kept name that is given twice in its object.
 JsonFields parse_json_fields(std::string_view text, const std::string& file);
 
 }  // namespace ropewalk::bench

@@ -76,9 +76,9 @@ TEST(JsonFields, WhatIsRefusedIsOneLine) {
   EXPECT_EQ(message_of(std::string("{}\0", 3)), "FILE: has a byte of 0");
   EXPECT_EQ(message_of("[1]"), "FILE: is not a JSON object");
   EXPECT_EQ(message_of("7"), "FILE: is not a JSON object");
-  EXPECT_EQ(message_of(R"({"a": 1, "a": 2})"), "FILE: 'a' stands twice");
-  EXPECT_EQ(message_of(R"({"b": {"a": 1, "a": 2}})"), "FILE: 'b.a' stands twice");
-  EXPECT_EQ(message_of(R"({"a\nb": 1, "a\nb": 1})"), "FILE: 'a?b' stands twice");
+  EXPECT_EQ(message_of(R"({"a": 1, "a": 2})"), "FILE: 'a' is given twice");
+  EXPECT_EQ(message_of(R"({"b": {"a": 1, "a": 2}})"), "FILE: 'b.a' is given twice");
+  EXPECT_EQ(message_of(R"({"a\nb": 1, "a\nb": 1})"), "FILE: 'a?b' is given twice");
   const std::string deep = "{\"a\": " + std::string(31, '[') + std::string(31, ']') + "}";
   EXPECT_EQ(message_of(deep), "accepted");
   EXPECT_EQ(message_of("{\"a\": " + std::string(32, '[')), "FILE: nested deeper than 32 levels");

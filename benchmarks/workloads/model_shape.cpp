@@ -87,7 +87,7 @@ Words words_of(std::string_view text) {
       const std::string_view typed = word.substr(0, equals);
       last = in_a_replay_line(typed);
       if (!words.emplace(last, word.substr(equals + 1)).second)
-        fail(fmt::format("'{}' stands twice", typed));
+        fail(fmt::format("'{}' is given twice", typed));
     }
     if (end == text.size()) return words;
     text.remove_prefix(end + 1);

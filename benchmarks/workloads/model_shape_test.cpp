@@ -177,8 +177,8 @@ TEST(Shape, BadOnesAreRefusedInOneLine) {
   expect_refused("q=4,d=64,", "name=value");
   expect_refused("q=4,d=", "name=value");
   expect_refused("q=4,d=64,wings=2", "'wings' is not known");
-  expect_refused("q=4,d=64,q=4", "'q' stands twice");
-  expect_refused("q=4,d=64,q.heads=4", "'q.heads' stands twice");
+  expect_refused("q=4,d=64,q=4", "'q' is given twice");
+  expect_refused("q=4,d=64,q.heads=4", "'q.heads' is given twice");
   expect_refused("q=4,d=64,q.in=9,9,9", "'q.in' is not known");
   expect_refused("q=4,d=64,table_dtype=f8", "table_dtype=f8 is not one of");
   expect_refused("q=4,d=64,table_dtype=bf16", "a table of bf16 needs out of place");

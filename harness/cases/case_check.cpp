@@ -31,7 +31,7 @@ void check_sizes(const Case& c) {
           most_apart);
   require(c.table_apart_pair >= -1 && c.table_apart_pair < c.rotary_dim / 2,
           "table_apart_pair must be -1, or a pair below rotary_dim / 2 = {}", c.rotary_dim / 2);
-  require(c.state >= 0 && c.state < most_states, "state {} is not there: 0 to {}", c.state,
+  require(c.state >= 0 && c.state < most_states, "there is no state {}: give 0 to {}", c.state,
           most_states - 1);
   require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
   constexpr std::int64_t most_callers = 4;

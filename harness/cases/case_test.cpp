@@ -340,7 +340,7 @@ TEST(CaseText, WhatCannotBeReadIsNamed) {
       {"plugin=a%zz", "plugin=a%zz is not"},
       {"calls=1001", "calls=1001 is not 1 to 1000"},
       {"calls=0", "calls=0 is not 1 to 1000"},
-      {"calls=2 call.3.data=zeros", "call 3 is not there: calls=2"},
+      {"calls=2 call.3.data=zeros", "there is no call 3: calls=2"},
       {"call.1.data=zeros", "'call.1.data' names no call"},
       {"call.1001.data=zeros", "'call.1001.data' names no call"},
       {"call.x.data=zeros", "'call.x.data' names no call"},

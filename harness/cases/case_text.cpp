@@ -393,7 +393,7 @@ Case case_from_text(const std::string& text) {
     }
   }
   if (calls > 0 && last_named > calls)
-    throw BadCase(fmt::format("replay line: call {} is not there: calls={}", last_named, calls));
+    throw BadCase(fmt::format("replay line: there is no call {}: calls={}", last_named, calls));
   read_calls(c, std::max(calls, last_named), of_calls);
   return c;
 }
