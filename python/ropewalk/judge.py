@@ -25,7 +25,7 @@ from .laws import laws
 # The fields of a verdict row (docs/results-schema.md).
 TEXTS = """kernel summary plugin angle_contract pairing dtype property claim verdict reason bound_unit
 where diagnosis shrunk_case replay known cause worst_replay judged_on declared coverage not_offered
-severity""".split()
+severity same_cause error""".split()
 NUMBERS = "margin bound planned executed compared_cases compared seconds worst_margin".split()
 MOST = 4000  # characters of a text in a row
 NOT_JUDGED = KernelError, NotImplementedError, Skipped

@@ -28,6 +28,22 @@ TEST(Answer, StandsBeforeTheRunAndTheKernels) {
   EXPECT_TRUE(contains(html_of(untimed), "<details class=\"fold card\" open>"));
 }
 
+TEST(Failures, OfOneCauseShareAPlace) {
+  std::vector<VerdictRow> rows;
+  for (const char* property : {"agreement", "norm", "decay"}) {
+    VerdictRow row = sample_verdict();
+    row.verdict = Verdict::fail;
+    row.property = property;
+    row.error = "1.7e+00 of |x|, allowed 1.3e-07";
+    row.same_cause = row.property == "norm" ? "agreement " + row.pairing + " " + row.dtype : "";
+    rows.push_back(row);
+  }
+  const std::string page = html_of(results_of(rows, {}));
+  EXPECT_EQ(count(page, "<details class=\"card failure\""), 2u);
+  EXPECT_EQ(count(page, "1 more of the same cause"), 1u);
+  EXPECT_EQ(count(page, "<dd>1.7e+00 of |x|, allowed 1.3e-07</dd>"), 3u);
+}
+
 TEST(Export, IsALineAndATable) {
   Results results = small_results();
   results.run.environment["git_revision"] = "abc123";

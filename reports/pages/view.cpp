@@ -295,7 +295,6 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("matrix", matrix_view(summary));
   view.set("met", coverage_view(results));
   view.set("failures", failures_view(summary));
-  view.set("folds_failures", summary.failures.size() > shown_failures);
   if (!summary.failures.empty()) {
     const VerdictRow& first = *summary.failures.front();
     view.set("start", first.kernel + ": " + (first.cause.empty() ? first.reason : first.cause));

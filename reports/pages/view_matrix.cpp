@@ -183,9 +183,11 @@ std::vector<std::pair<std::string_view, std::string>> failure_facts(const Verdic
     const std::string worst =
         row.worst_margin > 0 ? fmt::format(", {} in a larger case", margin_text(row.worst_margin))
                              : "";
+    add("error", row.error);
     add("margin", fmt::format("{} times the bound{}", margin_text(row.margin), worst));
     add("severity", row.severity);
-    if (row.bound > 0) add("bound", fmt::format("{:.4g} {}", row.bound, row.bound_unit));
+    if (row.bound > 0 && row.error.empty())
+      add("bound", fmt::format("{:.4g} {}", row.bound, row.bound_unit));
   }
   add("where", row.where);
   add("cause", row.cause);
@@ -223,14 +225,30 @@ View coverage_view(const Results& results) {
 }
 
 View failures_view(const Summary& summary) {
-  View out{View::type::list};
   const FailureIds ids = failure_ids(summary);
-  const auto& rows = summary.failures;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    View item = failure_view(*rows[i], ids.at(rows[i]));
-    item.set("failure_open", i == 0 || rows.size() <= shown_failures);
+  std::map<std::string, std::size_t> by_name;  // the first shown of each cause
+  std::vector<std::vector<const VerdictRow*>> causes;
+  for (const VerdictRow* row : summary.failures) {
+    const std::string name = row->same_cause.empty()
+                                 ? fmt::format("{} {} {}", row->property, row->pairing, row->dtype)
+                                 : row->same_cause;
+    const auto [at, is_new] =
+        by_name.emplace(row->kernel + "\n" + row->plugin + "\n" + name, causes.size());
+    if (is_new) causes.emplace_back();
+    causes[at->second].push_back(row);
+  }
+  View out{View::type::list};
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    View item = failure_view(*causes[i][0], ids.at(causes[i][0]));
+    item.set("failure_open", i == 0 || causes.size() <= shown_failures);
     if (i == shown_failures)
-      item.set("failure_fold", fmt::format("{} more failures", rows.size() - shown_failures));
+      item.set("failure_fold", fmt::format("{} more causes", causes.size() - shown_failures));
+    causes[i].erase(causes[i].begin());
+    item.set("more", views_of(causes[i], [&](const VerdictRow* row) {
+               return failure_view(*row, ids.at(row));
+             }));
+    item.set("more_count", std::to_string(causes[i].size()));
+    if (i + 1 == causes.size()) item.set("ends_fold", i >= shown_failures);
     out << std::move(item);
   }
   return out;

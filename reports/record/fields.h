@@ -26,7 +26,7 @@ ROPEWALK_FIELDS(each_field, VerdictRow, kernel, summary, plugin, angle_contract,
                 property, claim, verdict, reason, margin, bound, bound_unit, where, diagnosis,
                 planned, executed, compared_cases, compared, shrunk_case, replay, seconds, known,
                 cause, worst_margin, worst_replay, judged_on, declared, coverage, not_offered,
-                not_met, severity)
+                not_met, severity, same_cause, error)
 ROPEWALK_FIELDS(each_field, TimingRow, kernel, summary, workload, source, phase, board, outcome,
                 reason, known, tokens, bytes, working_set_bytes, ns_per_token, iterations, probe_ns,
                 ns_per_token_median, gb_per_s_median, role, launch, epoch_us, threads, processors,

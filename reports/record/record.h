@@ -79,6 +79,9 @@ struct VerdictRow {
   /// Of a failed provider of angles: wrong, edge (beyond the context, negative, after a cast),
   /// precision (bits are lost) or contract (an f32 angle, as trained).
   std::string severity;
+  /// Set for a failure: the property, pairing and type of an earlier row of the kernel that has the
+  /// same cause; and its error beside what is allowed, in the console's units. Empty: none.
+  std::string same_cause, error;
 };
 
 /// The property name of a verdict on all properties at once, e.g. for a kernel that cannot run

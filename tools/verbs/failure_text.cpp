@@ -34,12 +34,6 @@ std::size_t end_of_line(std::string_view text, std::size_t width, std::size_t le
   return std::min(text.find(' ', std::max(width, least)), text.size());
 }
 
-// Failures that the first of them explains.
-struct OneCause {
-  VerdictRow first;
-  std::vector<VerdictRow> more;
-};
-
 // A case's text without what tells its cell.
 std::string without_cell(const std::string& case_text) {
   std::string out;
@@ -83,29 +77,20 @@ std::vector<std::string> cause_keys(const VerdictRow& row) {
   return keys;
 }
 
-// Sorts failures of one kernel into causes. A failure that has no name, and is gone once the wrong
-// elements are put right, goes to the first of these in its cell: rotated pairs and elements
-// outside the window are two errors.
+// Failures that the first of them explains.
+struct OneCause {
+  VerdictRow first;
+  std::vector<VerdictRow> more;
+};
+
 std::vector<OneCause> by_cause(const std::vector<VerdictRow>& failures) {
   std::vector<OneCause> causes;
-  std::map<std::string, std::size_t> by_key, by_cell;
-  for (const VerdictRow& row : failures) {
-    const bool put_right = row.diagnosis.ends_with(holds_put_right);
-    const bool outside = row.diagnosis.starts_with(only_outside);
-    const std::string cell = row.known + cell_of(row) + (outside ? " outside" : "");
-    std::size_t at = causes.size();
-    if (const auto found = by_cell.find(cell); put_right && found != by_cell.end())
-      at = found->second;
-    const auto keys = cause_keys(row);
-    for (const std::string& key : keys)
-      if (const auto found = by_key.find(key); found != by_key.end()) at = found->second;
-    if (at == causes.size())
+  Causes known;
+  for (const VerdictRow& row : failures)
+    if (const std::size_t at = known.add(row); at == causes.size())
       causes.push_back({row, {}});
     else
       causes[at].more.push_back(row);
-    for (const std::string& key : keys) by_key.emplace(key, at);
-    if (put_right || !row.cause.empty()) by_cell.emplace(cell, at);
-  }
   return causes;
 }
 
@@ -203,6 +188,22 @@ void print_lines(const std::vector<std::string>& lines) {
 std::string cell_of(const VerdictRow& row) {
   if (row.pairing.empty()) return row.angle_contract;
   return fmt::format("{} {} {}", row.pairing, row.dtype, row.angle_contract);
+}
+
+std::size_t Causes::add(const VerdictRow& row) {
+  const bool put_right = row.diagnosis.ends_with(holds_put_right);
+  const bool outside = row.diagnosis.starts_with(only_outside);
+  const std::string cell = row.known + cell_of(row) + (outside ? " outside" : "");
+  std::size_t at = count_;
+  if (const auto found = by_cell_.find(cell); put_right && found != by_cell_.end())
+    at = found->second;
+  const auto keys = cause_keys(row);
+  for (const std::string& key : keys)
+    if (const auto found = by_key_.find(key); found != by_key_.end()) at = found->second;
+  count_ = std::max(count_, at + 1);
+  for (const std::string& key : keys) by_key_.emplace(key, at);
+  if (put_right || !row.cause.empty()) by_cell_.emplace(cell, at);
+  return at;
 }
 
 std::string cell_and_words(const VerdictRow& row, std::string_view between, std::string_view end) {

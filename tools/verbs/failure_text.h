@@ -1,5 +1,6 @@
 // What a run prints of failures: one block for each cause, at most 20 lines of at most 100 columns.
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,19 @@ std::string cell_and_words(const report::VerdictRow& row, std::string_view betwe
 /// The error of a failure and the error that is allowed: "1.3e-01 of |x|, allowed 1.3e-07". The
 /// case is that of the row's margin.
 std::string error_text(const report::VerdictRow& row, const std::string& case_text);
+
+/// Sorts failures of one kernel into causes. A failure that has no name, and is gone once the wrong
+/// elements are put right, goes to the first of these in its cell: rotated pairs and elements
+/// outside the window are two errors.
+class Causes {
+ public:
+  /// The number of its cause, from 0; a new one is the number of causes so far.
+  std::size_t add(const report::VerdictRow& row);
+
+ private:
+  std::map<std::string, std::size_t> by_key_, by_cell_;
+  std::size_t count_ = 0;
+};
 
 /// Prints a failed claim as a block of lines. `more` are further failures of the same cause. `all`
 /// prints all lines, and the replay line of the largest margin.

@@ -209,6 +209,25 @@ class Printer {
   std::vector<NotAsked> not_asked_;
 };
 
+// Says in each failure which earlier one of its kernel has the same cause.
+class SameCauses {
+ public:
+  void add_to(VerdictRow& row) {
+    if (!is_failure(row.verdict)) return;
+    if (row.verdict == Verdict::fail && row.margin > 1)
+      row.error = error_text(row, row.shrunk_case);
+    auto& [causes, first] = of_[{row.kernel, row.plugin}];
+    const std::size_t at = causes.add(row);
+    if (at < first.size())
+      row.same_cause = first[at];
+    else
+      first.push_back(fmt::format("{} {} {}", row.property, row.pairing, row.dtype));
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::pair<Causes, std::vector<std::string>>> of_;
+};
+
 // Ends a run with --fail-fast.
 struct Enough {};
 
@@ -339,9 +358,11 @@ int verify_and_print(const VerifyOptions& options,
   if (options.part_of_run) ask_shapes(all_workloads(options), plan);
   if (ledger) plan.on_offer = [&](const LedgerKey& key) { ledger->on_offer(key); };
   OtherTypes other_types(plan);
+  SameCauses same;
   const auto take = [&](VerdictRow row) {
     progress.clear();
     known.judge(row);
+    same.add_to(row);
     if (ledger) ledger->on_row(row);
     on_row(row);
     other_types.add(row, !options.json);
