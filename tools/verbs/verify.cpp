@@ -73,17 +73,20 @@ class Printer {
   void finish() {
     finish_cell();
     finish_kernel();
-    for (const NotAsked& each : not_asked_)
-      print_lines(
-          wrapped(fmt::format("not asked of {}, as not offered: {}", each.kernels, each.items)));
+    for (const auto& [items, kernels] : not_asked_)
+      print_lines(wrapped(fmt::format("not asked of {}, as not offered: {}", kernels, items)));
     flush_output();
   }
 
  private:
   static constexpr std::string_view needs = "needs ";
-  // What kernels do not offer.
-  struct NotAsked {
-    std::string items, kernels;
+  // What the kernel does not offer, in the order of the rows, and in which pairings and types.
+  struct OfKernel {
+    VerdictRow row;
+    bool judged = false;
+    std::vector<std::string> in_order;
+    std::map<std::string, std::set<std::string>> not_offered;
+    std::set<std::string> cells;
   };
   // The passes of one pairing and data type, or of one pairing.
   struct Cell {
@@ -107,45 +110,39 @@ class Printer {
     while (!items.empty()) {
       const std::size_t end = std::min(items.find("; "), items.size());
       const std::string item(items.substr(0, end));
-      if (not_offered_[item].empty()) in_order_.push_back(item);
-      not_offered_[item].insert(cell);
+      if (of_kernel_.not_offered[item].empty()) of_kernel_.in_order.push_back(item);
+      of_kernel_.not_offered[item].insert(cell);
       items.remove_prefix(std::min(end + 2, items.size()));
     }
-    cells_.insert(cell);
-    of_kernel_ = row;
+    of_kernel_.cells.insert(cell);
+    of_kernel_.row = row;
   }
 
   // An item that begins with another says no more: "append of several tokens".
   std::string not_offered() const {
     std::string out;
-    for (const std::string& item : in_order_) {
+    for (const std::string& item : of_kernel_.in_order) {
       const auto says_less = [&](const std::string& other) {
         return item.starts_with(other + " ") || item.starts_with(other + ",");
       };
-      if (std::ranges::any_of(in_order_, says_less)) continue;
-      const std::set<std::string>& in = not_offered_.at(item);
+      if (std::ranges::any_of(of_kernel_.in_order, says_less)) continue;
+      const std::set<std::string>& in = of_kernel_.not_offered.at(item);
       out += (out.empty() ? "" : "; ") + item;
-      if (in.size() < cells_.size()) out += fmt::format(" (in {})", fmt::join(in, ", "));
+      if (in.size() < of_kernel_.cells.size()) out += fmt::format(" (in {})", fmt::join(in, ", "));
     }
     return out;
   }
 
   void finish_kernel() {
     print_group();
-    if (const std::string missing = not_offered(); missing.empty() || options_.quiet) {
-    } else if (!judged_) {
+    const std::string missing = options_.quiet ? "" : not_offered();
+    const VerdictRow& row = of_kernel_.row;
+    if (!missing.empty() && !of_kernel_.judged)
       print_lines(wrapped(fmt::format("{} {} ({}): it offers none of: {}", Verdict::unsupported,
-                                      of_kernel_.kernel, of_kernel_.angle_contract, missing)));
-    } else if (const auto same = std::ranges::find(not_asked_, missing, &NotAsked::items);
-               same != not_asked_.end()) {
-      same->kernels += ", " + of_kernel_.kernel;
-    } else {
-      not_asked_.push_back({missing, of_kernel_.kernel});
-    }
-    judged_ = false;
-    not_offered_.clear();
-    in_order_.clear();
-    cells_.clear();
+                                      row.kernel, row.angle_contract, missing)));
+    else if (std::string* const kernels = missing.empty() ? nullptr : &not_asked_[missing])
+      *kernels += (kernels->empty() ? "" : ", ") + row.kernel;
+    of_kernel_ = {};
     print_failures(failures_, options_.all, shown_ ? &*shown_ : nullptr);
     failures_.clear();
     flush_output();
@@ -153,7 +150,7 @@ class Printer {
 
   void finish_cell() {
     const bool tells = !options_.quiet && !options_.json;
-    judged_ |= cell_.failed + cell_.passed > 0;
+    of_kernel_.judged |= cell_.failed + cell_.passed > 0;
     if (cell_.failed > 0 && tells)
       print_lines(wrapped(fmt::format("FAIL  {} {}: {} of {} properties fail", cell_.first.kernel,
                                       cell_and_words(cell_.first, " (", ")"), cell_.failed,
@@ -200,13 +197,8 @@ class Printer {
   std::optional<VerdictRow> shown_;  // the first failure
   std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
   std::vector<VerdictRow> failures_;
-  // Of the kernel: what it does not offer, and in which pairings and types.
-  std::map<std::string, std::set<std::string>> not_offered_;
-  std::vector<std::string> in_order_;
-  std::set<std::string> cells_;
-  VerdictRow of_kernel_;
-  bool judged_ = false;
-  std::vector<NotAsked> not_asked_;
+  OfKernel of_kernel_;
+  std::map<std::string, std::string> not_asked_;  // of which kernels
 };
 
 // Says in each failure which earlier one of its kernel has the same cause.
