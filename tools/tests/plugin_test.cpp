@@ -246,7 +246,8 @@ TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
     EXPECT_EQ(contains(list, "angles: table; judged by the host launcher; plugin "), on_host);
     EXPECT_EQ(contains(text, pass + " (host launcher): 1 property, "), on_host);
     EXPECT_EQ(contains(text, "(half_split f64 table, host launcher): identity_at_zero"), on_host);
-    EXPECT_EQ(contains(text, "2 of these claims are of CUDA kernels, checked on the CPU "), on_host);
+    EXPECT_EQ(contains(text, "2 of these claims are of CUDA kernels, checked on the CPU "),
+              on_host);
     EXPECT_EQ(contains(text, pass + ": 1 property, "), !on_host);
     for (const std::string& out : {list, text, rows})
       EXPECT_EQ(contains(out, "host launcher"), on_host) << out;
