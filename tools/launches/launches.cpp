@@ -386,8 +386,10 @@ void Launches::say_plan() const {
     fmt::print(to, "; with 1 thread and with {}, on processors {} (a + joins siblings of a core)",
                options_.threads, processors_text(processors_for(options_.threads, allowed_cpus())));
   fmt::print(to, "\n");
-  for (const KernelFacts& k : kernels_.never_timed)
-    fmt::print(to, "SKIPPED {}: {}\n", k.name, k.cannot_run);
+  std::map<std::string, std::vector<std::string>> skipped;  // by the reason
+  for (const KernelFacts& k : kernels_.never_timed) skipped[k.cannot_run].push_back(k.name);
+  for (const auto& [reason, names] : skipped)
+    fmt::print(to, "SKIPPED {}: {}\n", fmt::join(names, ", "), reason);
 }
 
 std::string Launches::time_left(std::int64_t launch, const std::string& label) const {

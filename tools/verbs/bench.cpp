@@ -21,8 +21,7 @@ namespace {
 // that the user named.
 void print_answers(const Results& results, const std::vector<std::string>& files) {
   const Summary summary = summarize(results);
-  for (const std::string& sentence : answer_sentences(summary.answers))
-    print_lines(wrapped(sentence));
+  for (const std::string& sentence : answer_sentences(summary.answers)) print_lines({sentence});
   for (const KernelSummary& kernel : summary.kernels)
     for (const KernelAnswer& answer : summary.answers)
       if (const std::string place = place_text(answer, kernel.name);

@@ -87,7 +87,7 @@ int run(const RunOptions& options) {
   print_where_to_start(rows, options.verify.all);
   if (code == 0)
     for (const std::string& sentence : answer_sentences(summarize(results).answers))
-      print_lines(wrapped(sentence));
+      print_lines({sentence});
   return code;
 }
 

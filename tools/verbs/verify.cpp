@@ -61,9 +61,15 @@ class Printer {
       add_not_offered(row, row.reason.substr(needs.size()));
     } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
       // Once a kernel, not once for each pairing and type.
+      const bool tells_all = options_.verbose || !options_.kernels.empty();
+      if (row.verdict == Verdict::skipped && is_on_everything(row) && !tells_all) {
+        std::string& kernels = skipped_[row.reason];
+        kernels +=
+            fmt::format("{}{} ({})", kernels.empty() ? "" : ", ", row.kernel, row.angle_contract);
+        return;
+      }
       print_lines(wrapped(fmt::format("{:<5} {} ({}): {}: {}", row.verdict, row.kernel,
                                       row.angle_contract, row.property, row.reason)));
-      const bool tells_all = options_.verbose || !options_.kernels.empty();
       if (!row.where.empty() && tells_all) print_lines(wrapped("      " + row.where));
     }
     flush_output();
@@ -73,6 +79,8 @@ class Printer {
   void finish() {
     finish_cell();
     finish_kernel();
+    for (const auto& [reason, kernels] : skipped_)
+      print_lines(wrapped(fmt::format("{} {}: everything: {}", Verdict::skipped, kernels, reason)));
     for (const auto& [items, kernels] : not_asked_)
       print_lines(wrapped(fmt::format("not asked of {}, as not offered: {}", kernels, items)));
     flush_output();
@@ -182,12 +190,14 @@ class Printer {
   void print_group() {
     const Cell group = std::exchange(group_, {});
     if (group.first.kernel.empty()) return;
-    print_lines(wrapped(
+    const std::string line =
         fmt::format("PASS  {} {}: {} propert{}, {} cases, {}margin {:.3f} ({})", group.first.kernel,
                     cell_and_words(group.first, " (", ")"), group.properties.size(),
                     group.properties.size() == 1 ? "y" : "ies", count_text(group.cases),
                     options_.verbose ? count_text(group.values) + " values, " : "",
-                    group.worst.margin, group.worst.property)));
+                    group.worst.margin, group.worst.property);
+    constexpr std::size_t one_line = 120;  // of a kernel of the tree
+    print_lines(line.size() <= one_line ? std::vector{line} : wrapped(line));
     if (!group.coverage.empty()) print_lines(wrapped("      " + group.coverage));
     if (!group.conduct.empty() && options_.verbose) print_lines(wrapped("      " + group.conduct));
   }
@@ -198,7 +208,7 @@ class Printer {
   std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
   std::vector<VerdictRow> failures_;
   OfKernel of_kernel_;
-  std::map<std::string, std::string> not_asked_;  // of which kernels
+  std::map<std::string, std::string> skipped_, not_asked_;  // the kernels, by reason or by items
 };
 
 // Says in each failure which earlier one of its kernel has the same cause.
