@@ -128,8 +128,9 @@ Figure figure_of(Trade trade) {
   figure.name = fmt::format("{}, {}", clean_line(trade.board), clean_line(trade.of->of->workload));
   figure.how_to_read =
       "Points to the left are faster, lower points are more accurate. The error is the largest one "
-      "measured at positions up to 65,536. It was measured with the "
-      "first pairing that a kernel offers. Errors of 1e-9 or less are drawn at 1e-9. A kernel is "
+      "measured at positions up to 65,536, with the frequencies that the legend of the error over "
+      "the position names. It was measured with the first pairing that a kernel offers. Errors of "
+      "1e-9 or less are drawn at 1e-9. A kernel is "
       "marked best if no other kernel is at least as good in both and better in one. Kernels of "
       "all angle sources share this picture, but no ranking. The error is measured against the "
       "exact rotation whatever angles a kernel's contract promises.";
