@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "reports/record/field_limits.h"
 #include "reports/record/fields.h"
@@ -125,6 +126,9 @@ Row parse_row(const json& object) {
   Row row;
   const auto read = [&object](const char* name, auto& value) {
     const auto found = object.find(name);
+    // Files from before these fields are read too.
+    const std::string_view added_later[] = {"same_cause", "error"};
+    if (found == object.end() && std::ranges::count(added_later, name) > 0) return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
       from_json_value(limits_of(name), *found, value);

@@ -219,6 +219,14 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
   }
 }
 
+TEST_F(Record, FilesFromBeforeAFieldAreRead) {
+  std::string line = to_json_line(sample_verdict());
+  const std::string later = R"(,"same_cause":"","error":"")";
+  const std::size_t at = line.find(later);
+  ASSERT_NE(at, std::string::npos) << line;
+  EXPECT_EQ(refusal(run_line() + line.erase(at, later.size()) + "\n"), "");
+}
+
 TEST_F(Record, TimingRowsKnowTheirRoles) {
   std::string timing = to_json_line(sample_timing());
   const auto expect = [&](const std::string& from, const std::string& to, const std::string& why) {
