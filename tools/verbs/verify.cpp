@@ -80,9 +80,9 @@ class Printer {
     finish_cell();
     finish_kernel();
     for (const auto& [reason, kernels] : skipped_)
-      print_lines(wrapped(fmt::format("{} {}: everything: {}", Verdict::skipped, kernels, reason)));
+      fmt::print("{} {}: everything: {}\n", Verdict::skipped, kernels, reason);
     for (const auto& [items, kernels] : not_asked_)
-      print_lines(wrapped(fmt::format("not asked of {}, as not offered: {}", kernels, items)));
+      fmt::print("not asked of {}, as not offered: {}\n", kernels, items);
     flush_output();
   }
 
