@@ -182,7 +182,7 @@ void WorkloadData::make_constants() {
     others_.slots[0] =
         (others_.slots[0] + 1) % (harness::pages_of(workload_) * workload_.page_size);
   else if (!others_.slots.empty())
-    std::ranges::rotate(others_.slots, others_.slots.begin() + 1);
+    std::rotate(others_.slots.begin(), others_.slots.begin() + 1, others_.slots.end());
   std::uint64_t random = seed_of_name(2, workload_.name);
   store_constants(others_, random);
   const std::size_t bytes = harness::whole_pages(others_.bytes.size() + 1);

@@ -19,11 +19,12 @@
 #include "kernels/api/kernel.h"
 
 namespace ropewalk::harness {
+namespace {
 
 // The parts of a call's regions that its buffers use.
 
 /// The region of a slot, in the order of protocol::Control::mapped.
-inline const protocol::Region& region_of(const protocol::CallDescriptor& call, int slot) {
+const protocol::Region& region_of(const protocol::CallDescriptor& call, int slot) {
   if (slot == 0) return call.inv_freq;
   if (slot == 1) return call.positions;
   if (slot == protocol::slots_region) return call.slots;
@@ -34,7 +35,7 @@ inline const protocol::Region& region_of(const protocol::CallDescriptor& call, i
 }
 
 /// Returns a text like "tensor 0 out".
-inline std::string slot_name(int slot) {
+std::string slot_name(int slot) {
   if (slot == 0) return "inv_freq";
   if (slot == 1) return "positions";
   if (slot == protocol::slots_region) return "slots";
@@ -46,7 +47,7 @@ inline std::string slot_name(int slot) {
 
 /// From the first byte of a buffer to the end of its last row. The problem's sizes are those that
 /// the parent laid out in memory, so the products fit.
-inline std::uint64_t buffer_bytes(const protocol::CallDescriptor& call, int slot) {
+std::uint64_t buffer_bytes(const protocol::CallDescriptor& call, int slot) {
   const rope_problem& p = call.problem;
   const std::int64_t further = std::max(call.axes.axes, 1) - 1;  // axes after the first
   const auto bytes_of = [](std::int32_t dtype) { return data_type(Dtype{dtype}).bytes; };
@@ -90,8 +91,7 @@ struct PartOfRegion {
 };
 
 /// The smallest part of a region that holds every buffer that lies in it.
-inline PartOfRegion used_part(const protocol::CallDescriptor& call,
-                              const protocol::Region& region) {
+PartOfRegion used_part(const protocol::CallDescriptor& call, const protocol::Region& region) {
   std::uint64_t first = region.mapped_bytes, end = 0;
   for (int slot = 1; slot < protocol::axis_region; ++slot) {
     const protocol::Region& other = region_of(call, slot);
@@ -101,7 +101,6 @@ inline PartOfRegion used_part(const protocol::CallDescriptor& call,
   }
   return {first, std::min(end, region.mapped_bytes) - first};
 }
-namespace {
 
 using namespace protocol;
 

@@ -16,6 +16,7 @@
 #include "properties/covering/partial_row.h"
 
 namespace ropewalk::properties {
+namespace {
 
 // Sets of tuples of lanes.
 
@@ -149,7 +150,6 @@ class TupleSet {
   std::vector<int> positions_, lanes_;  ///< by lane; by position
   std::vector<std::uint64_t> bits_;
 };
-namespace {
 
 constexpr int candidates_max = 24;
 constexpr std::int64_t conflicts_max = 100;

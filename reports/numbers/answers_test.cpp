@@ -153,8 +153,9 @@ TEST(Answers, WorkloadsOfOnePhaseAndTypeAreNamed) {
   const std::vector<AnswerLine> lines = answer_lines(summarize(results).answers);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].of, "decode, f32 (first)");
-  EXPECT_TRUE(lines[1].by[0].starts_with("fast_second, 60.0 ns a token")) << lines[1].by[0];
-  EXPECT_EQ(lines[1].by[1], "");
+  EXPECT_EQ(lines[1].by[0].kernel, "fast_second");
+  EXPECT_TRUE(lines[1].by[0].rest.starts_with(", 60.0 ns a token")) << lines[1].by[0].rest;
+  EXPECT_EQ(lines[1].by[1].kernel, "");
 }
 
 }  // namespace

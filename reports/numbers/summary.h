@@ -171,7 +171,10 @@ std::string noise_sentence(const std::vector<KernelAnswer>& answers);
 /// The answers of a phase and data type, and of one workload if there are several.
 struct AnswerLine {
   std::string of;  ///< "decode, f32", "decode, bf16 (qwen3-8b/decode-1)"
-  std::array<std::string, angle_groups.size()> by;  ///< empty: nothing was timed
+  struct Cell {
+    std::string kernel, rest;  ///< together answer_text(); empty: nothing was timed
+  };
+  std::array<Cell, angle_groups.size()> by;
 };
 /// Contests of several threads are left out. Empty: nothing was timed, or nothing can be told.
 std::vector<AnswerLine> answer_lines(const std::vector<KernelAnswer>& answers);

@@ -175,10 +175,10 @@ AnswerWords answer_words(const KernelAnswer& answer) {
 }
 
 std::string answer_text(const KernelAnswer& answer) {
-  if (answer.winner == nullptr) return fastest_names(answer) + ": " + answer.why;
+  const AnswerWords words = answer_words(answer);
+  if (answer.winner == nullptr) return words.kernel + ": " + words.beside;
   const BoardEntry& winner = *answer.winner;
-  std::string text =
-      fmt::format("{}, {} ns a token", fastest_names(answer), number_text(winner.ns));
+  std::string text = fmt::format("{}, {} ns a token", words.kernel, number_text(winner.ns));
   if (winner.row->role != Role::baseline && winner.is_compared())
     text +=
         fmt::format(", {:.{}f} times as fast as {}", 1 / winner.claim->interval.ratio,
@@ -188,10 +188,7 @@ std::string answer_text(const KernelAnswer& answer) {
   else if (winner.percent_of_ceiling > 0)
     text += fmt::format(", {:.{}f} % of what memory allows", winner.percent_of_ceiling,
                         winner.percent_of_ceiling < 9.95 ? 1 : 0);
-  if (!answer.alike.empty()) text += fmt::format("; {}", alike_word(answer));
-  if (!answer.clause.empty())
-    text += fmt::format("; {}; fastest without exceptions: {}", answer.clause, whole_name(answer));
-  return text;
+  return text + (words.beside.empty() ? "" : "; " + words.beside);
 }
 
 std::string noise_sentence(const std::vector<KernelAnswer>& answers) {
@@ -217,8 +214,12 @@ std::vector<AnswerLine> answer_lines(const std::vector<KernelAnswer>& answers) {
     const auto group = std::ranges::find(angle_groups, answer.angles) - angle_groups.begin();
     AnswerLine& line = by_work[{of.phase, dtype != "f32", dtype}][of.workload];
     line.of = of.phase + ", " + dtype;
-    std::string& text = line.by[static_cast<std::size_t>(group)];  // of several placements, all
-    text += (text.empty() ? "" : "; ") + answer_text(answer);
+    AnswerLine::Cell& cell = line.by[static_cast<std::size_t>(group)];
+    const std::string text = answer_text(answer);
+    if (cell.kernel.empty())
+      cell.kernel = answer_words(answer).kernel, cell.rest = text.substr(cell.kernel.size());
+    else  // of another placement
+      cell.rest += "; " + text;
   }
   for (auto& [work, of_workloads] : by_work)
     for (auto& [workload, line] : of_workloads) {
@@ -233,8 +234,9 @@ std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answe
   if (const std::string noise = noise_sentence(answers); !noise.empty()) sentences.push_back(noise);
   for (const AnswerLine& line : answer_lines(answers))
     for (std::size_t i = 0; i < line.by.size(); ++i)
-      if (!line.by[i].empty())
-        sentences.push_back(fmt::format("{}, {}: {}", line.of, angle_groups[i], line.by[i]));
+      if (const AnswerLine::Cell& cell = line.by[i]; !cell.kernel.empty())
+        sentences.push_back(
+            fmt::format("{}, {}: {}{}", line.of, angle_groups[i], cell.kernel, cell.rest));
   return sentences;
 }
 

@@ -231,7 +231,8 @@ void add_answer_lines(const Summary& summary, View& view) {
   View heads{View::type::list};
   std::vector<std::size_t> columns;
   for (std::size_t i = 0; i < angle_groups.size(); ++i)
-    if (std::ranges::any_of(lines, [&](const AnswerLine& line) { return !line.by[i].empty(); })) {
+    if (std::ranges::any_of(lines,
+                            [&](const AnswerLine& line) { return !line.by[i].kernel.empty(); })) {
       columns.push_back(i);
       heads << View(std::string(angle_groups[i]));
     }
@@ -241,12 +242,7 @@ void add_answer_lines(const Summary& summary, View& view) {
              View item;
              item.set("line_of", line.of);
              item.set("line_cells", views_of(columns, [&](std::size_t i) {
-                        const std::string& text = line.by[i];
-                        const std::size_t time = text.find(" ns a token");
-                        const std::size_t end = std::min(
-                            time == std::string::npos ? text.find(": ") : text.rfind(", ", time),
-                            text.size());
-                        View cell = named(text.substr(0, end), text.substr(end));
+                        View cell = named(line.by[i].kernel, line.by[i].rest);
                         cell.set("line_head", std::string(angle_groups[i]));
                         return cell;
                       }));

@@ -12,6 +12,8 @@
 #include "tools/command/targets.h"
 
 namespace ropewalk::tools {
+using namespace properties;
+namespace {
 
 // The verbs as --help shows them, in the order of VerbOptions (options.h).
 
@@ -22,10 +24,9 @@ struct VerbWords {
   const char* examples;  ///< lines, each indented by two spaces
 };
 
-inline constexpr const char *every_day = "Every day", *helpers = "Helpers",
-                            *of_suite = "The suite itself";
+constexpr const char *every_day = "Every day", *helpers = "Helpers", *of_suite = "The suite itself";
 
-inline constexpr VerbWords verb_words[] = {
+constexpr VerbWords verb_words[] = {
     {"verify", every_day, "judge whether kernels are right",
      "  ropewalk verify ./my_kernel.so\n  ropewalk verify my_rope.py::my_rope --fail-fast\n"
      "  ropewalk verify 'avx*' --profile standard\n  ropewalk verify\n"
@@ -92,8 +93,6 @@ inline constexpr VerbWords verb_words[] = {
      "  ropewalk encodings\n  ropewalk encodings rope alibi\n  ropewalk encodings --curves "
      "docs/curves"},
 };
-using namespace properties;
-namespace {
 
 constexpr const char* exit_codes =
     "Exit codes: 0 every check passed, and at least one ran; 1 a claim failed or compared nothing, "

@@ -148,8 +148,8 @@ class Printer {
     if (!missing.empty() && !of_kernel_.judged)
       print_lines(wrapped(fmt::format("{} {} ({}): it offers none of: {}", Verdict::unsupported,
                                       row.kernel, row.angle_contract, missing)));
-    else if (std::string* const kernels = missing.empty() ? nullptr : &not_asked_[missing])
-      *kernels += (kernels->empty() ? "" : ", ") + row.kernel;
+    else if (!missing.empty())
+      not_asked_[missing] += (not_asked_[missing].empty() ? "" : ", ") + row.kernel;
     of_kernel_ = {};
     print_failures(failures_, options_.all, shown_ ? &*shown_ : nullptr);
     failures_.clear();
