@@ -17,7 +17,7 @@ void expect_that_blocks_fit(const std::string& out) {
   std::string replay;
   int block = 0;
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_LE(line.size(), 100u) << line;
+    EXPECT_TRUE(line.size() <= 100u || line.starts_with("not asked of ")) << line;
     block = line.starts_with("      ") ? block + 1 : 1;
     EXPECT_LE(block, 20) << line;
     if (line.starts_with("      replay ") || !replay.empty()) replay += line.substr(17) + "\n";
