@@ -1,4 +1,5 @@
-// Picks names by shell patterns, as --kernel, --property, --workload and known failures do.
+// Picks names by shell patterns, as --kernel, --property, --workload and known failures do:
+// avx*, avx[25]*, and as in bash !(avx2|plain), which is all others.
 #pragma once
 #include <fnmatch.h>
 
@@ -9,7 +10,7 @@
 namespace ropewalk {
 
 inline bool glob_matches(const std::string& glob, const std::string& name) {
-  return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  return fnmatch(glob.c_str(), name.c_str(), FNM_EXTMATCH) == 0;
 }
 
 /// True if a name matches one of the globs. An empty list of globs matches every name.

@@ -23,6 +23,11 @@ inline std::int64_t plus(std::int64_t a, std::int64_t b) {
   return out;
 }
 
+/// A case's stride, or where it gives none the one that follows from the sizes.
+inline std::int64_t given_or(std::int64_t stride, std::int64_t derived) {
+  return stride == contiguous ? derived : stride;
+}
+
 /// Throws BadCase with the formatted text unless the condition holds. The text is formatted only
 /// then.
 template <class... Args>

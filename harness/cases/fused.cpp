@@ -15,9 +15,6 @@ namespace {
 
 using Slots = std::vector<std::int64_t>;
 
-std::int64_t given_or(std::int64_t stride, std::int64_t derived) {
-  return stride == contiguous ? derived : stride;
-}
 std::int64_t pages_for(std::int64_t slots, std::int64_t page_size) {
   return (slots + page_size - 1) / page_size;
 }

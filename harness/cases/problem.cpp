@@ -15,10 +15,6 @@
 namespace ropewalk::harness {
 namespace {
 
-std::int64_t given_or(std::int64_t stride, std::int64_t derived) {
-  return stride == contiguous ? derived : stride;
-}
-
 // The number of elements from the first to one past the last element of a tensor.
 std::int64_t extent(const rope_problem& p, const rope_tensor& t, std::int64_t batch_stride,
                     std::int64_t token_stride, std::int64_t head_stride) {

@@ -44,7 +44,7 @@ bool well_formed_name(const char* name) {
 }
 
 // A name for a message. It shows the readable part of a text that is no name.
-std::string shown(const char* name) {
+std::string shown_name(const char* name) {
   return name == nullptr ? "NULL" : "'" + std::string(name, strnlen(name, 64)) + "'";
 }
 
@@ -71,10 +71,10 @@ std::string fault_of(const rope_kernel* k) {
   if (k->struct_size < first_size) return size_fault("rope_kernel", k->struct_size, first_size);
   if (k->abi_version != ROPE_ABI_VERSION) return abi_fault(k->abi_version);
   if (!well_formed_name(k->name))
-    return "the kernel name " + shown(k->name) + " is not 1 to 63 of [a-z0-9_]";
+    return "the kernel name " + shown_name(k->name) + " is not 1 to 63 of [a-z0-9_]";
   const std::string name(k->name);
   if (name.starts_with("ceiling_") || name == "floor" || name == "floor_copy")
-    return "the kernel name " + shown(k->name) + " is reserved for rows of bench";
+    return "the kernel name " + shown_name(k->name) + " is reserved for rows of bench";
   if (k->supports == nullptr) return name + ": supports is NULL, but it is required";
   if (k->apply == nullptr) return name + ": apply is NULL, but it is required";
   if ((k->flags & ~known_flags) != 0)
@@ -119,7 +119,7 @@ void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* l
       throw std::runtime_error(fault);
     const std::string name = prefix + list[i]->name;
     if (name.size() > longest_name)
-      throw std::runtime_error("the kernel name " + shown(list[i]->name) + " is too long to have " +
+      throw std::runtime_error("the kernel name " + shown_name(list[i]->name) + " is too long to have " +
                                prefix + " before it: at most 63 together");
     for (const LoadedKernel& other : kernels)
       if (other.kernel->name == name) throw std::runtime_error(name_is_taken(name, other.plugin));

@@ -13,14 +13,14 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-using FactorLevel = std::pair<Factor, int>;
+using OfferedLevel = std::pair<Factor, int>;
 constexpr int two = -1;  // two or more: the level of the base, or the second
 
 // A feature: the levels that a case needs for it, and then what no level says.
 struct Feature {
   const char* name;
   bool Offer::*flag;
-  std::vector<FactorLevel> levels;
+  std::vector<OfferedLevel> levels;
   void (*ask)(Case&) = nullptr;
 };
 
@@ -55,7 +55,7 @@ void ask_axis(Case& c) {
 const std::vector<Feature>& features() {
   using enum Factor;
   using namespace level;
-  const FactorLevel pair{tensors, two}, apart{placement, level::out_of_place},
+  const OfferedLevel pair{tensors, two}, apart{placement, level::out_of_place},
       in{placement, level::in_place}, fused_in{in_layout, level::fused},
       fused_out{out_layout, level::fused}, flat{out_layout, level::packed},
       strided{position_strides, token_stride};
@@ -147,7 +147,7 @@ Probe with_features(Subject& subject, Probe probe) {
         is_offered(questions, offer, {"axes", &Offer::axes, {{Factor::axes, level}}}))
       offer.axis_count = count;
   offer.axes = offer.axis_count > 0;
-  const FactorLevel pair{Factor::tensors, two}, others{Factor::append, level::all_but_first};
+  const OfferedLevel pair{Factor::tensors, two}, others{Factor::append, level::all_but_first};
   if (!offer.append)
     offer.append = is_offered(questions, offer, {"append", &Offer::append, {pair, others}});
   if (!offer.norm)  // of a kernel that adds 1 to its weights in each call

@@ -338,7 +338,7 @@ void add_roundings(const Facts& k, List& list) {
                   })});
 }
 
-std::vector<const Seen*> wrong_pairs(const Scene& scene) {
+std::vector<const Seen*> each_wrong_pair(const Scene& scene) {
   std::vector<const Seen*> wrong;
   for (const Seen& s : scene.pairs)
     if (s.wrong && std::abs(s.truth) > 0) wrong.push_back(&s);
@@ -448,7 +448,7 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
 std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitted_to) {
   const auto k = std::make_shared<Facts>(scene);
   const Facts from(fitted_to);
-  const std::vector<const Seen*> wrong = wrong_pairs(fitted_to);
+  const std::vector<const Seen*> wrong = each_wrong_pair(fitted_to);
   const auto gain = fitted_gain(wrong);
   auto offset = fitted_offset(from, wrong);
   if (offset && std::abs(*offset) == 1 && scene.problem.source.contract == ROPE_CONTRACT_TABLE)

@@ -11,6 +11,7 @@
 // for bit, also NaN payloads and infinities. There is no bound: bits are equal or not.
 //
 // untouched_dims kills by itself: whole_head, untouched, rotates_all, copied_by_float
+// untouched_dims kills by itself: skipped_token_shifts_slots, v_rotated, copied_rotated_above_14
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -24,6 +24,8 @@
 // Kills by itself: made_late, static_scratch, shared_last, scratch_in_state, prepared_thread
 // Kills by itself: backward_made_late, shared_row_of_decode, scratch_locked
 // Kills by itself: current_problem, form_made_late
+// Kills by itself: device_shares_scratch, decode_static_scratch, wide_static_scratch
+// Kills by itself: slots_behind_stored_again, scratch_shared
 #include <fmt/format.h>
 #include <sched.h>
 

@@ -31,6 +31,7 @@
 // far_strides kills by itself: tail_offset_in_32_bits, copied_offset_in_32_bits
 // far_strides kills by itself: plane_stride_of_32, axis_table_stride_of_32, slot_of_32, slot_in_f32
 // far_strides kills by itself: slot_offset_of_32, cache_head_stride_of_32, page_offset_of_32
+// far_strides kills by itself: cuda_offset_in_32, wide_offsets_in_32
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -10,6 +10,7 @@
 //
 // Kills by itself: twelve_heads, token_after, more_than_16, unusual_wide, rotary_dim_above
 // Kills by itself: long_tail, rows_in_16_bits, ten_blocks
+// Kills by itself: long_prompt_of_first_row, norm_of_8192, planes_of_65536
 #include <algorithm>
 #include <vector>
 

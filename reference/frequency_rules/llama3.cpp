@@ -10,7 +10,7 @@
 namespace ropewalk {
 namespace {
 
-std::vector<double> by_turns(const RuleInput& in) {
+std::vector<double> by_share_kept(const RuleInput& in) {
   const Real factor = in.number("scaling_factor"), low = in.number("low_freq_factor"),
              high = in.number("high_freq_factor");
   auto out = real_frequencies(in.rope_theta, in.rotary_dim, in.rotary_dim / 2);
@@ -33,7 +33,7 @@ const RegisteredRule llama3({
                     .at_most = "high_freq_factor"},
                    {.key = "high_freq_factor", .config_key = "high_freq_factor", .least = 1e-9},
                    original_parameter},
-    .inv_freq = by_turns,
+    .inv_freq = by_share_kept,
 });
 
 }  // namespace

@@ -8,6 +8,8 @@ namespace ropewalk::report {
 
 enum class Draw { line, points, joined };  ///< joined: points with a line through them
 
+/// Errors below this are drawn as this, as a logarithmic axis has no 0.
+inline constexpr double error_floor = 1e-9;
 inline constexpr int grey = -1, series_colours = 12, series_marks = 8;
 
 /// The colour is var(--series-COLOUR), or grey. For a line, mark 0 is solid and others are dashed.

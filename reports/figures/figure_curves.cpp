@@ -15,8 +15,6 @@
 namespace ropewalk::report {
 namespace {
 
-constexpr double error_floor = 1e-9;
-
 using Group = std::vector<const CurveRow*>;
 
 bool is_reference(const CurveRow& row) {

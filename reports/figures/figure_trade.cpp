@@ -14,7 +14,6 @@ namespace {
 
 // Kernels with a table are measured up to this position, so all kernels are compared up to it.
 constexpr double position_max = 65536;
-constexpr double error_floor = 1e-9;
 
 struct TradePoint {
   std::string kernel, angles;

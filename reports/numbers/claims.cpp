@@ -13,8 +13,6 @@
 namespace ropewalk::report {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // Independent work that takes so many times as long as at best is that of a slower processor. Two
 // threads of a core cost each other 1.25 times and more.
 constexpr double slow_from = 1.12;

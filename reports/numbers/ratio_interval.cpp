@@ -5,13 +5,11 @@
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace ropewalk::report {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double correlation_left = 0.02;  // between neighbouring blocks
 constexpr std::int64_t least_blocks = 4;   // of a launch
 // Launches count as scattering unless they scatter less than so many that differ by chance alone.

@@ -2,10 +2,12 @@
 // launches in which both were timed (docs/METHODOLOGY.md derives it).
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace ropewalk::report {
 
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 /// No interval is told of fewer launches, as they cannot show how far launches differ.
 inline constexpr std::int64_t least_launches = 3;
 /// A run with a budget looks at its claims after so many launches, and ends after the last look.

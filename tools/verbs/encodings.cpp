@@ -23,7 +23,7 @@ std::string_view prose(std::string_view from, std::string_view to) {
   return page.substr(begin, page.find(to, begin) - begin);
 }
 
-const char* word_of(LawCell::Answer answer) {
+const char* answer_word(LawCell::Answer answer) {
   return answer == LawCell::holds ? "yes" : answer == LawCell::fails ? "no" : "-";
 }
 
@@ -156,7 +156,7 @@ int run(const EncodingsOptions& options) {
     auto& cells = table.emplace_back();
     for (const EncodingLaw& law : all_laws()) {
       cells.push_back(law.judge(*e));
-      row += fmt::format(" {} |", word_of(cells.back().answer));
+      row += fmt::format(" {} |", answer_word(cells.back().answer));
     }
     fmt::print("{}\n", row);
   }

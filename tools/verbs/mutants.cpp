@@ -37,7 +37,7 @@ void add_mutants(WorkerOptions& w) {
   setenv("ROPEWALK_CUDA_DRIVER", beside_the_command("ropewalk_standin_driver.so").c_str(), 1);
 }
 
-std::vector<std::string> columns(const MutantsOptions& options) {
+std::vector<std::string> property_names(const MutantsOptions& options) {
   std::vector<std::string> out;
   for (const Property* p : chosen_properties(options.properties, options.profile))
     out.emplace_back(p->name);
@@ -85,12 +85,12 @@ int run(const MutantsOptions& options) {
     require_kernels(worker.kernels(), options);
     plan.kernels = due_kernels(worker.kernels(), options);
   }
-  plan.shrink = false;  // only whether the mutant dies matters
+  plan.shrink = options.json;  // else only whether the mutant dies matters
   plan.until_failure = options.first_kill;
   plan.array_cases = options.array_cases;
   const bool by_all = options.properties.empty() && options.strength == 0 && !options.first_kill;
   Progress progress(options.quiet);
-  KillMatrix matrix(columns(options));
+  KillMatrix matrix(property_names(options));
   verify_with_judges(
       w, plan, options.jobs,
       [&](const VerdictRow& row) {
