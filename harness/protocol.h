@@ -37,7 +37,7 @@ inline constexpr int exit_unheard = 86;
 inline constexpr std::size_t timed_text_most = std::size_t{16} << 20;
 
 /// Byte offsets in the memfd.
-inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_offset = 16384;
+inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_offset = 81920;
 
 enum class Command : std::uint32_t {
   hello = 1,  ///< answered once the plugins are loaded: Reply.kernels, or status failed
@@ -55,6 +55,8 @@ inline constexpr double repeat_limit_s = 2;
 /// its descriptor alone, then all apply theirs at once, again and again. Every call must give the
 /// bits of the first. Reply.repeated is the number of calls made (one caller, in repeat_limit_s of
 /// its thread's processor time), or of calls that overlapped another call.
+/// With step_supports alone, `callers` problems may follow. They are asked about in turn until one
+/// is answered otherwise than with the refusal sent last. Reply.repeated is the index of that one.
 /// With `keep_mapped`, all regions stay mapped for the next call. Without it only small regions may
 /// stay, since mapping costs more than a small call. A write to an address that the kernel kept
 /// then shows as a changed buffer, or as elements that were not written.
@@ -102,7 +104,7 @@ struct Conduct {
 struct Reply {
   std::uint32_t version = protocol::version;
   Status status = Status::ok;
-  std::uint64_t repeated = 0;    ///< for step_repeat: the number of calls, see Step
+  std::uint64_t repeated = 0;    ///< for step_repeat and step_supports, see Step
   std::uint32_t kernels = 0;     ///< for hello: the number of kernels
   std::uint32_t exit_code = 0;   ///< for time
   std::uint32_t is_spoiled = 0;  ///< for call that failed: 1 asks for a new worker
@@ -161,11 +163,11 @@ struct CallDescriptor {
     Region in, out, cos, sin;
   } tensor[ROPE_MAX_TENSORS];
   Region weight[ROPE_MAX_TENSORS], slots, axis_of_pair;
-  std::uint32_t callers;  ///< step_repeat: number of descriptors, this one included
+  std::uint32_t callers;  ///< step_repeat, step_supports: number of descriptors, with this one
   std::uint32_t rounds;   ///< step_repeat: calls wanted of each caller; time may end it earlier
   std::uint32_t growth;   ///< Growth of the structs that the entries are shown
 };
-inline constexpr std::uint32_t most_states = 32, most_callers = 4;
+inline constexpr std::uint32_t most_states = 32, most_callers = 4, most_questions = 32;
 
 /// The rope_problem and rope_operands that a kernel is shown: those of the header, or longer ones,
 /// as a later version of the header may have. step_repeat shows those of the header.
@@ -174,7 +176,7 @@ enum Growth : std::uint32_t {
   zeros_behind = 1,  ///< the fields behind those of the header say "as before"
   values_behind = 2  ///< they ask for something that this version does not know
 };
-static_assert(most_callers * sizeof(CallDescriptor) <= buffers_offset - call_offset);
+static_assert(most_questions * sizeof(CallDescriptor) <= buffers_offset - call_offset);
 
 /// What the worker is doing. The parent reads it when a call takes too long or the worker is gone.
 enum class Phase : std::uint32_t {
@@ -215,6 +217,7 @@ struct Control {
   char last_words[256];      ///< the answer that a worker could not send before it exited
   std::uint32_t worker;      ///< the process that runs kernels; 0: the started process does
   std::uint32_t stopped_by;  ///< the signal that stopped the worker; 0: none
+  std::uint32_t question;    ///< the index of the problem that supports is asked about
 };
 static_assert(sizeof(Control) <= call_offset - control_offset);
 

@@ -138,16 +138,37 @@ CallResult with_side_effects(Subject& subject, const Problem& problem, CallResul
   return result;
 }
 
-CallResult ask(Subject& subject, const Problem& problem) {
-  CallResult answer;
-  for (int tries = 0; tries == 0 || (answer.killed && tries < 2); ++tries) {
+// The answer about one of several problems: those before it were refused as the last answer was.
+struct Answer {
+  std::size_t of;
+  CallResult result;
+};
+
+Answer ask(Subject& subject, std::span<const Problem> problems) {
+  Answer answer{};
+  for (int tries = 0; tries == 0 || (answer.result.killed && tries < 2); ++tries) {
     subject.worker.kernels();
-    const Room room = lay_out(subject, problem, {step_supports});
-    answer = with_side_effects(subject, problem,
-                               subject.worker.call(subject.facts.index, room.call, step_supports,
-                                                   named_regions(problem, room.places)));
+    std::vector<CallDescriptor> calls;
+    std::vector<NamedRegion> regions;
+    std::uint64_t begin = 0, end = 0;
+    for (const Problem& problem : problems) {
+      const Problem& before = calls.empty() ? problem : (&problem)[-1];
+      if (problem.inv_freq != before.inv_freq ||
+          problem.source.axis_of_pair != before.source.axis_of_pair)
+        begin = end;
+      const Room room = lay_out(subject, problem, {step_supports}, begin);
+      end = room.end;
+      calls.push_back(room.call);
+      if (regions.empty()) regions = named_regions(problem, room.places);
+    }
+    calls.front().callers = static_cast<std::uint32_t>(calls.size());
+    answer.result = subject.worker.calls(subject.facts.index, calls, step_supports, regions);
+    answer.of = std::min<std::size_t>(answer.result.repeated, problems.size() - 1);
+    answer.result = with_side_effects(subject, problems[answer.of], answer.result);
   }
-  return answer.killed ? CallResult{CallResult::Kind::skipped, killed_twice(answer)} : answer;
+  if (answer.result.killed)
+    answer.result = {CallResult::Kind::skipped, killed_twice(answer.result)};
+  return answer;
 }
 
 // The same case with every tensor in place, or out of place. Empty if there is no such case, or if
@@ -163,28 +184,41 @@ std::optional<Case> in_other_form(Case c) {
 }
 
 // The flags of a kernel are promises. A kernel that declares both forms accepts packed tensors in
-// either form or in neither. A refusal that breaks this is a failure, not an honest answer.
-CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult refusal) {
+// either form or in neither. A refusal that breaks this is a failure, not an honest answer. The
+// result is the question about the other form; empty if there is none.
+std::optional<Problem> question_of_other_form(const Subject& subject, const Problem& problem) {
   constexpr std::uint32_t both = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
-  if (refusal.kind != CallResult::Kind::unsupported || (subject.facts.flags & both) != both)
-    return refusal;
+  if ((subject.facts.flags & both) != both) return {};
   const std::optional<Case> other = in_other_form(problem.source);
-  if (!other) return refusal;
+  if (!other) return {};
   Problem question = make_question(*other);  // about the calls that this problem is for
   question.asked.min_position = problem.asked.min_position;
   question.asked.max_position = problem.asked.max_position;
   question.asked.table_rows = problem.asked.table_rows;
-  const CallResult answer = ask(subject, question);
-  // Neither answer says that the other form is accepted.
-  if (answer.kind == CallResult::Kind::unsupported || answer.kind == CallResult::Kind::skipped)
-    return refusal;
-  if (answer.kind != CallResult::Kind::ok) return answer;
+  return question;
+}
+
+CallResult breach(const Problem& problem, const std::string& refusal) {
   const bool in_place = problem.source.tensors[0].in_place;
   return {CallResult::Kind::failed,
           fmt::format("flags has {}, yet supports refuses {} a problem that it accepts {} ({})",
                       in_place ? "ROPE_IN_PLACE" : "ROPE_OUT_OF_PLACE",
                       in_place ? "in place" : "out of place",
-                      in_place ? "out of place" : "in place", refusal.text)};
+                      in_place ? "out of place" : "in place", refusal)};
+}
+
+// Neither answer says that the form is accepted.
+bool is_no(const CallResult& answer) {
+  return answer.kind == CallResult::Kind::unsupported || answer.kind == CallResult::Kind::skipped;
+}
+
+CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult refusal) {
+  if (refusal.kind != CallResult::Kind::unsupported) return refusal;
+  const std::optional<Problem> question = question_of_other_form(subject, problem);
+  if (!question) return refusal;
+  const CallResult answer = ask(subject, {&*question, 1}).result;
+  if (is_no(answer)) return refusal;
+  return answer.kind == CallResult::Kind::ok ? breach(problem, refusal.text) : answer;
 }
 
 // A run that is held to one model takes a case of another shape, or with other angles, for one that
@@ -243,7 +277,38 @@ void SideEffects::add(const SideEffects& more) {
 
 CallResult ask_supports(Subject& subject, const Problem& problem) {
   if (is_outside(subject, problem)) return outside();
-  return hold_to_flags(subject, problem, ask(subject, problem));
+  return hold_to_flags(subject, problem, ask(subject, {&problem, 1}).result);
+}
+
+CallResult ask_supports(Subject& subject, std::span<const Problem> problems, std::size_t& of,
+                        std::vector<std::string>& refusals) {
+  std::vector<Problem> questions;  // each, and its other form
+  std::vector<std::size_t> about;
+  for (of = 0; of < problems.size(); ++of) {
+    if (is_outside(subject, problems[of])) continue;
+    questions.push_back(problems[of]);
+    about.push_back(of);
+    if (auto other = question_of_other_form(subject, problems[of])) {
+      questions.push_back(std::move(*other));
+      about.push_back(of);
+    }
+  }
+  CallResult last = outside();
+  for (std::size_t at = 0; at < questions.size(); ++at) {
+    const std::size_t many = std::min<std::size_t>(questions.size() - at, most_questions);
+    const auto [next, answer] = ask(subject, std::span(questions).subspan(at, many));
+    at += next;
+    of = about[at];
+    if (!is_no(answer)) {
+      const bool is_other_form = at > 0 && about[at - 1] == of;
+      return is_other_form && answer.kind == CallResult::Kind::ok ? breach(problems[of], last.text)
+                                                                  : answer;
+    }
+    last = answer;
+    refusals.push_back(answer.text);
+  }
+  of = problems.size() - 1;
+  return last;
 }
 
 void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,10 @@ CallResult perform_again(Subject& subject, const std::vector<PreparedState>& cal
 /// Asks the kernel's supports, without running the kernel. A problem that has not the only shape of
 /// the run is refused for the kernel.
 CallResult ask_supports(Subject& subject, const Problem& problem);
+/// Asks about several in turn until one is not refused. `of` is the index of the one answered, and
+/// `refusals` gets what was said of those before it.
+CallResult ask_supports(Subject& subject, std::span<const Problem> problems, std::size_t& of,
+                        std::vector<std::string>& refusals);
 
 /// The finding of an execution that gave no outputs or wrote outside its rows. Otherwise its kind
 /// is measured, with nothing compared. Throws Killed.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "harness/cases/axes.h"
@@ -291,8 +292,14 @@ void probe_heads(Questions& questions, Offer& offer) {
 
 std::optional<Offer> first_accepted(Questions& questions,
                                     const std::vector<std::pair<Form, Case>>& cases) {
-  for (const auto& [form, c] : cases)
-    if (questions.accepts(c)) return Offer{c, form};
+  constexpr std::size_t most = 256;  // at once, once a few were refused
+  for (std::size_t at = 0; at < cases.size();) {
+    const auto some = std::span(cases).subspan(
+        at, std::min(cases.size() - at, std::clamp(at, std::size_t{1}, most)));
+    if (const auto found = questions.first_accepted(some))
+      return Offer{some[*found].second, some[*found].first};
+    at += some.size();
+  }
   return {};
 }
 
@@ -345,16 +352,30 @@ Probe probed(Questions& questions, std::optional<Offer> offer) {
 }  // namespace
 
 bool Questions::accepts(const Case& c) {
-  if (died()) return false;
-  try {
-    const CallResult answer = ask_supports(subject_, make_question(c));
-    if (answer.kind == CallResult::Kind::ok) return true;
-    heard.last_refusal = answer;
-    heard.asked = c;
-    if (!died()) add_reason(heard.reasons, answer.text);
-  } catch (const BadCase&) {  // what is asked for makes no sense with this base
+  return first_accepted(std::vector{std::pair{Form{}, c}}).has_value();
+}
+
+std::optional<std::size_t> Questions::first_accepted(std::span<const std::pair<Form, Case>> cases) {
+  if (died()) return {};
+  std::vector<Problem> problems;
+  std::vector<std::size_t> of;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    try {
+      problems.push_back(make_question(cases[i].second));
+      of.push_back(i);
+    } catch (const BadCase&) {  // what is asked for makes no sense with this base
+    }
   }
-  return false;
+  if (problems.empty()) return {};
+  std::size_t answered = 0;
+  std::vector<std::string> refusals;
+  const CallResult answer = ask_supports(subject_, problems, answered, refusals);
+  for (const std::string& refusal : refusals) add_reason(heard.reasons, refusal);
+  if (answer.kind == CallResult::Kind::ok) return of[answered];
+  heard.last_refusal = answer;
+  heard.asked = cases[of[answered]].second;
+  if (!died()) add_reason(heard.reasons, answer.text);
+  return {};
 }
 
 bool Questions::died() const {

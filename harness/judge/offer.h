@@ -4,7 +4,9 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/cases/case.h"
@@ -54,6 +56,8 @@ class Questions {
  public:
   explicit Questions(Subject& subject) : subject_(subject) {}
   bool accepts(const Case& c);
+  /// The index of the first that is accepted.
+  std::optional<std::size_t> first_accepted(std::span<const std::pair<Form, Case>> cases);
   bool died() const;
   const KernelFacts& facts() const { return subject_.facts; }
 

@@ -31,6 +31,9 @@ class EntryWatch {
 
   /// What the entries did since the last look.
   protocol::Conduct take_conduct() { return std::exchange(conduct_, {}); }
+  bool has_conduct() const {
+    return (conduct_.is_unclean | conduct_.has_left | conduct_.waits) != 0;
+  }
 
   /// Call if an interpreted kernel waits for the device in its calls.
   void note_waits() { conduct_.waits = 1; }

@@ -83,6 +83,7 @@ class Caller {
 
   /// What the entries did since the last look.
   protocol::Conduct take_conduct() { return watch_.take_conduct(); }
+  bool has_conduct() const { return watch_.has_conduct(); }
 
   /// Call after code other than an entry ran in this process.
   void accept_output() { watch_.accept_output(); }

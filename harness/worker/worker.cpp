@@ -299,24 +299,32 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
             cannot_start_.empty() ? "the worker had ended before this call" : cannot_start_};
   std::memcpy(memory_.data() + call_offset, calls.data(), calls.size_bytes());
   Received how = send_request({.command = Command::call, .kernel = kernel, .steps = steps});
-  if (how != Received::message) return end_of(how, regions);
+  const auto ended = [&](const std::string& harm = {}) {
+    const std::uint32_t at = control().question;
+    CallResult end = harm.empty() ? end_of(how, regions) : damaged(harm);
+    end.repeated = at;
+    return end;
+  };
+  if (how != Received::message) return ended();
   Reply reply{};
   std::string damage;
   // Each phase has its own limit, which begins anew with the phase. The limit counts time in which
   // the worker ran. A worker that could run while other processes do is not late. No clock is read
   // before the first look of a phase.
-  std::uint32_t phase = 0;
+  std::uint32_t phase = 0, question = 0;
   bool is_first_look = true, is_measured = false;
   double limit_s = 0, ran_s = 0, asleep_s = 0;
   const auto in_time = [&] {
-    if (std::exchange(is_first_look, false) || phase != control().phase) {
+    if (std::exchange(is_first_look, false) || phase != control().phase ||
+        question != control().question) {
       phase = control().phase;
+      question = control().question;
       const bool is_long = phase == static_cast<std::uint32_t>(Phase::prepare) ||
                            phase == static_cast<std::uint32_t>(Phase::copying);
-      limit_s =
-          repeating_s(steps) + (is_long ? prepare_limit_s()
-                                        : apply_limit_s(calls.front(), kernels_.at(kernel).flags) *
-                                              static_cast<double>(calls.size()));
+      const double of_apply_s = apply_limit_s(calls.front(), kernels_.at(kernel).flags);
+      const std::size_t at_once = steps == step_supports ? 1 : calls.size();
+      limit_s = repeating_s(steps) +
+                (is_long ? prepare_limit_s() : of_apply_s * static_cast<double>(at_once));
       ran_s = cpu_time_s(running_);
       asleep_s = 0;
       return true;
@@ -332,24 +340,23 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
     damage = memory_.damage();
   } while (how == Received::late && damage.empty() && in_time());
   // A write to the socket may be the reason why the worker ended.
-  if (how != Received::foreign && !damage.empty()) return damaged(damage);
+  if (how != Received::foreign && !damage.empty()) return ended(damage);
   if (how == Received::late && control().stopped_by == 0) {
     const bool slept = asleep_s >= waiting_limit_s(limit_s);
-    CallResult late = end_of(how, regions);
+    CallResult late = ended();
     late.text += slept ? fmt::format(" ({:.2g} s of sleep)", waiting_limit_s(limit_s))
                        : fmt::format(" ({:.2g} s of processor time)", limit_s);
     return late;
   }
-  if (how != Received::message) return end_of(how, regions);
+  if (how != Received::message) return ended();
   const std::string text = printable(text_of(reply.text));
   reply.conduct.text[sizeof reply.conduct.text - 1] = 0;
   is_changed_ |= reply.conduct.has_left != 0;
   if (reply.is_spoiled != 0) stop();
-  CallResult result{CallResult::Kind::failed, text, 0, reply.conduct};
+  CallResult result{CallResult::Kind::failed, text, reply.repeated, reply.conduct};
   switch (reply.status) {
     case Status::ok:
       result.kind = CallResult::Kind::ok;
-      result.repeated = reply.repeated;
       break;
     case Status::unsupported:
       result.kind = CallResult::Kind::unsupported;

@@ -66,7 +66,7 @@ struct CallResult {
   enum class Kind { ok, unsupported, failed, skipped, crash, hang };
   Kind kind = Kind::ok;
   std::string text;            ///< the reason, or what happened and where
-  std::uint64_t repeated = 0;  ///< the number of calls of step_repeat
+  std::uint64_t repeated = 0;  ///< for step_repeat and step_supports: protocol::Step
   protocol::Conduct conduct{};
   bool killed = false;  ///< of a crash: by SIGKILL, which is rarely the kernel's doing
 };

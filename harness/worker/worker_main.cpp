@@ -151,15 +151,19 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index, const
   wire.send(entry);
 }
 
-void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32_t steps,
-              const CallDescriptor& call) {
+// False: a refusal that the parent has heard, of a problem that others follow.
+bool run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32_t steps,
+              const CallDescriptor& call, std::uint32_t at, bool is_last) {
+  static std::string refused_last;
   const auto refuse = [&](Status status, bool is_spoiled, const std::string& text) {
-    wire.answer(status, text,
-                {.is_spoiled = is_spoiled ? 1u : 0u, .conduct = caller.take_conduct()});
+    refused_last = status == Status::unsupported ? text : "";
+    wire.answer(
+        status, text,
+        {.repeated = at, .is_spoiled = is_spoiled ? 1u : 0u, .conduct = caller.take_conduct()});
   };
   try {
     const std::uint64_t repeated = caller.run(kernel, call, steps);
-    wire.answer(Status::ok, {}, {.repeated = repeated, .conduct = caller.take_conduct()});
+    wire.answer(Status::ok, {}, {.repeated = at + repeated, .conduct = caller.take_conduct()});
   } catch (const StepFailed& failure) {
     // supports is asked hundreds of times. After a refusal only the quick comparison is made; the
     // next state shows any other change.
@@ -167,6 +171,8 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
     if (caller.is_lost()) Wire::end_unheard(failure.text);
     const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
+    if (refused && !spoiled && !is_last && !caller.has_conduct() && failure.text == refused_last)
+      return false;
     refuse(failure.status, spoiled, failure.text);
   } catch (const abi::__forced_unwind&) {  // such a handler must not end, so the process does
     refuse(Status::failed, true, "a kernel ended the thread it was called on (pthread_exit)");
@@ -177,6 +183,7 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
   } catch (...) {
     refuse(Status::failed, caller.drop(), "an exception left the kernel");
   }
+  return true;
 }
 
 /// Sends the messages of a board.
@@ -394,10 +401,15 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
       describe(wire, kernels[request->kernel], request->kernel, callers.device());
     } else {
       const LoadedKernel& asked = kernels[request->kernel];
-      if (Caller* caller = callers.of(*asked.kernel, request->steps); caller != nullptr)
-        run_call(wire, *caller, *asked.kernel, request->steps, *call);
-      else
-        wire.answer(Status::failed, asked.cannot_run);
+      Caller* caller = callers.of(*asked.kernel, request->steps);
+      if (caller == nullptr) wire.answer(Status::failed, asked.cannot_run);
+      const std::uint32_t questions =
+          request->steps != step_supports ? 1 : std::clamp(call->callers, 1u, most_questions);
+      for (std::uint32_t i = 0; caller != nullptr && i < questions; ++i) {
+        control->question = i;
+        if (run_call(wire, *caller, *asked.kernel, request->steps, call[i], i, i + 1 == questions))
+          break;
+      }
     }
   }
   _exit(0);

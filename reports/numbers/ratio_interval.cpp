@@ -127,9 +127,10 @@ std::vector<double> u_cdf(std::size_t m, std::size_t n) {
 
 double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
 bool is_clear_of(const Interval& interval, double margin) {
