@@ -127,6 +127,11 @@ template <std::int32_t refused>
 std::int32_t one_form_only(const rope_problem* p, const char** reason) {
   return p->tensor[0].in_place == refused ? refuse(reason, "not in this form") : ROPE_OK;
 }
+// Takes 5 tokens, and crashes where it is asked about 6.
+std::int32_t by_tokens(const rope_problem* p, const char** reason) {
+  if (p->tokens == 6) std::raise(SIGSEGV);
+  return p->tokens == 5 ? ROPE_OK : refuse(reason, p->tokens % 2 == 1 ? "odd" : "even");
+}
 std::int32_t answer_7(const rope_problem*, const char**) {
   return 7;
 }
@@ -184,6 +189,7 @@ const RegisteredKernel first{with_fault()};
 const RegisteredKernel others[] = {
     RegisteredKernel{{.name = "test_refuses", .supports = never, .apply = rotate}},
     RegisteredKernel{{.name = "test_answers_7", .supports = answer_7, .apply = rotate}},
+    RegisteredKernel{{.name = "test_by_tokens", .supports = by_tokens, .apply = rotate}},
     RegisteredKernel{{.name = "test_does_nothing", .supports = always, .apply = do_nothing}},
     RegisteredKernel{{.name = "test_reads_past", .supports = always, .apply = read_past}},
     RegisteredKernel{{.name = "test_reads_far_past", .supports = always, .apply = read_far_past}},

@@ -169,10 +169,11 @@ bool run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
     // next state shows any other change.
     const bool refused = failure.status == Status::unsupported;
     if (caller.is_lost()) Wire::end_unheard(failure.text);
+    if (refused && !is_last && !failure.worker_is_spoiled && !caller.has_conduct() &&
+        failure.text == refused_last)
+      return false;
     const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
-    if (refused && !spoiled && !is_last && !caller.has_conduct() && failure.text == refused_last)
-      return false;
     refuse(failure.status, spoiled, failure.text);
   } catch (const abi::__forced_unwind&) {  // such a handler must not end, so the process does
     refuse(Status::failed, true, "a kernel ended the thread it was called on (pthread_exit)");

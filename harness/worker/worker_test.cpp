@@ -26,7 +26,7 @@ TEST_F(WorkerTest, ListsInTreeKernelsAndThoseOfPlugins) {
   }
   EXPECT_TRUE(std::is_sorted(own.begin(), own.end()));
   EXPECT_TRUE(std::find(own.begin(), own.end(), "plain") != own.end());
-  EXPECT_EQ(kernels.size() - own.size(), 22u);
+  EXPECT_EQ(kernels.size() - own.size(), 23u);
 
   const KernelFacts right = facts("test_right");
   EXPECT_EQ(right.plugin, plugin);
@@ -54,6 +54,42 @@ TEST_F(WorkerTest, RightKernelsReturnTheRotation) {
       EXPECT_TRUE(f.holds()) << line << ": " << f.margin << " " << f.where;
     }
   EXPECT_EQ(worker.starts(), 1);
+}
+
+TEST_F(WorkerTest, AnswersManyQuestionsAsItDoesEachAlone) {
+  Subject subject{worker, oracle, facts("test_by_tokens")};
+  struct Asked {
+    std::size_t of;
+    CallResult answer;
+    std::vector<std::string> refusals;
+  };
+  const auto ask = [&](const std::vector<int>& tokens, const char* more = "") {
+    std::vector<Problem> problems;
+    for (const int each : tokens)
+      problems.push_back(make_question(case_from_text(fmt::format("tokens={}{}", each, more))));
+    Asked out{};
+    out.answer = ask_supports(subject, problems, out.of, out.refusals);
+    const CallResult alone = ask_supports(subject, problems[out.of]);
+    EXPECT_EQ(out.answer.kind, alone.kind);
+    EXPECT_EQ(out.answer.text, alone.text);
+    return out;
+  };
+  std::vector<int> many(100, 3);  // more than a message holds
+  many.insert(many.end(), {2, 4, 5, 6});
+  const Asked accepted = ask(many);
+  EXPECT_EQ(accepted.of, 102u);
+  EXPECT_EQ(accepted.answer.kind, Kind::ok);
+  for (const char* word : {"odd", "even"})
+    EXPECT_EQ(std::ranges::count(accepted.refusals, word) > 0, true) << word;
+  EXPECT_EQ(ask({1, 2, 3, 4}).answer.kind, Kind::unsupported);
+  EXPECT_EQ(worker.starts(), 1);
+  const Asked crashed = ask({2, 2, 6, 5});
+  EXPECT_EQ(crashed.of, 2u);
+  EXPECT_EQ(crashed.answer.kind, Kind::crash);
+  subject.facts = facts("test_never_in_place");  // which its flags promise
+  const Asked broken = ask({1, 2}, " q.in_place=1");
+  EXPECT_EQ(broken.of, 0u);
+  EXPECT_EQ(broken.answer.kind, Kind::failed);
 }
 
 TEST_F(WorkerTest, KeepsStatesApart) {
