@@ -139,13 +139,13 @@ CallResult with_side_effects(Subject& subject, const Problem& problem, CallResul
 }
 
 // The answer about one of several problems: those before it were refused as the last answer was.
-struct Answer {
+struct Answered {
   std::size_t of;
   CallResult result;
 };
 
-Answer ask(Subject& subject, std::span<const Problem> problems) {
-  Answer answer{};
+Answered ask(Subject& subject, std::span<const Problem> problems) {
+  Answered answer{};
   for (int tries = 0; tries == 0 || (answer.result.killed && tries < 2); ++tries) {
     subject.worker.kernels();
     std::vector<CallDescriptor> calls;

@@ -119,8 +119,9 @@ void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* l
       throw std::runtime_error(fault);
     const std::string name = prefix + list[i]->name;
     if (name.size() > longest_name)
-      throw std::runtime_error("the kernel name " + shown_name(list[i]->name) + " is too long to have " +
-                               prefix + " before it: at most 63 together");
+      throw std::runtime_error("the kernel name " + shown_name(list[i]->name) +
+                               " is too long to have " + prefix +
+                               " before it: at most 63 together");
     for (const LoadedKernel& other : kernels)
       if (other.kernel->name == name) throw std::runtime_error(name_is_taken(name, other.plugin));
     std::string cannot_run;

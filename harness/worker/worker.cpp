@@ -42,6 +42,18 @@ std::string cause_of_kill() {
              : "";
 }
 
+// What an answer says.
+CallResult result_of(const Reply& reply) {
+  CallResult out{CallResult::Kind::failed, printable(text_of(reply.text)), reply.repeated,
+                 reply.conduct};
+  out.conduct.text[sizeof out.conduct.text - 1] = 0;
+  if (reply.status == Status::ok) out.kind = CallResult::Kind::ok;
+  if (reply.status == Status::unsupported) out.kind = CallResult::Kind::unsupported;
+  if (reply.status == Status::skipped) out.kind = CallResult::Kind::skipped;
+  if (reply.status == Status::failed && out.text.empty()) out.text = "failed without a reason";
+  return out;
+}
+
 }  // namespace
 
 Worker::Worker(WorkerOptions options, std::vector<KernelFacts> known)
@@ -349,25 +361,9 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
     return late;
   }
   if (how != Received::message) return ended();
-  const std::string text = printable(text_of(reply.text));
-  reply.conduct.text[sizeof reply.conduct.text - 1] = 0;
   is_changed_ |= reply.conduct.has_left != 0;
   if (reply.is_spoiled != 0) stop();
-  CallResult result{CallResult::Kind::failed, text, reply.repeated, reply.conduct};
-  switch (reply.status) {
-    case Status::ok:
-      result.kind = CallResult::Kind::ok;
-      break;
-    case Status::unsupported:
-      result.kind = CallResult::Kind::unsupported;
-      break;
-    case Status::skipped:
-      result.kind = CallResult::Kind::skipped;
-      break;
-    case Status::failed:
-      if (text.empty()) result.text = "failed without a reason";
-  }
-  return result;
+  return result_of(reply);
 }
 
 }  // namespace ropewalk::harness

@@ -16,10 +16,10 @@
 // Kills by itself: third_call, on_call_65536, one_state, release_drops
 // Kills by itself: cache_by_first_16, position_of_call_6, grown_once, scale_of_zeros, row_kept_by
 // Kills by itself: backward_call_1, chosen_by_decode, frequencies_kept_by_three
-// Kills by itself: cache_by_last_8, state_made_at_first_call
+// Kills by itself: cache_by_last_8, state_made_at_first_call, weights_by_first_eight
 // Kills by itself: second_prompt_goes_on, counts_on_after_25, chosen_by_gaps
 // Kills by itself: device_keeps_memory, epsilon_of_last_state, cached_by_second_frequency
-// Kills by itself: leaves_ftz_on_100th_call, step_kept, slot_always_steps_on, weights_by_first_eight
+// Kills by itself: leaves_ftz_on_100th_call, step_kept, slot_always_steps_on
 #include <fmt/format.h>
 
 #include <algorithm>

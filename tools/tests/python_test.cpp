@@ -103,7 +103,7 @@ TEST_F(InPython, NormAndAppendAreJudged) {
   const Result r = verify(planted + "fused.py", "--plugin " + guide +
                                                     "fused_rope.py --kernel '*fused*' "
                                                     "--kernel '*plus_one' "
-                                                    "--property history --cases 1");
+                                                    "--property agreement --dtype f32");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   for (const std::string right : {"right_fused ", "right_plus_one ", "fused_rope "}) {
     EXPECT_TRUE(contains(r.out, "PASS  " + right)) << r.out;
