@@ -27,7 +27,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 11;
+inline constexpr std::uint32_t version = 12;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.

@@ -11,8 +11,6 @@
 #include <cstring>
 #include <utility>
 
-#include "harness/process/worker_error.h"
-
 namespace ropewalk::harness {
 namespace {
 

@@ -2,9 +2,16 @@
 // kernel may change the file in any way.
 #pragma once
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 
 namespace ropewalk::harness {
+
+/// The worker could not start, or it refuses its plugins. The text is one clear line. The command
+/// exits with 2.
+class WorkerError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 class SharedMemory {
  public:

@@ -16,11 +16,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/system/kept_file.h"
+#include "base/system/descriptor.h"
 #include "harness/watch/left_running.h"
-#include "harness/watch/process_traits.h"
 
 namespace ropewalk::harness {
+
+/// How a process is scheduled, which a kernel could change by one call. Each is one number.
+inline constexpr std::array trait_names{"nice value", "scheduling policy", "CPU affinity"};
 
 /// What code of a kernel did besides its answer, each with the exceptions (rope_kernel.h) of which
 /// one allows it. 0: none does.
@@ -148,7 +150,7 @@ class ProcessState {
   std::int64_t tasks_alive_ = 0;
   bool has_children_ = false;
   std::vector<pid_t> children_;
-  decltype(process_traits(0)) traits_;
+  std::array<std::int64_t, trait_names.size()> traits_;
   bool is_known_to_keep_ = false;  ///< the kernel has left a thread, or says that it does
   Descriptors open_;
   std::array<File, files> files_;

@@ -15,10 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/process/fault_place.h"
 #include "harness/process/shared_memory.h"
 #include "harness/process/time_limits.h"
-#include "harness/process/worker_error.h"
 #include "harness/protocol.h"
 #include "harness/worker/own_executable.h"
 
@@ -60,6 +58,13 @@ struct WorkerOptions {
   /// What each plugin listed in the first of several workers. Every other worker must list the
   /// same. If NULL, a worker is compared only with its own first process.
   std::shared_ptr<std::map<std::string, std::vector<KernelFacts>>> first_lists;
+};
+
+/// A buffer as messages name it. It begins `lead` bytes behind the first of its pages. If bytes is
+/// 0, the worker's record gives its begin and end.
+struct NamedRegion {
+  std::string name;
+  std::uint64_t lead = 0, bytes = 0;
 };
 
 struct CallResult {

@@ -7,10 +7,10 @@
 // tells of the first call that was not clean.
 //
 // Kills by itself: allocates_table, maps_memory, prints, leaves_thread, leaves_child, joins_thread
-// Kills by itself: changes_umask, leaves_alarm, leaves_cpp_locale, leaves_descriptor
+// Kills by itself: changes_umask, leaves_alarm, leaves_cpp_locale, leaves_descriptor, pins_thread
 // Kills by itself: leaves_handler_table, blocks_signal, changes_directory, changes_other_table
-// Kills by itself: leaves_high_descriptor, leaves_locale, leaves_timer, lowers_priority,
-// pins_thread Kills by itself: runs_process_beside, sets_variable, silences_stdout, waits_for_child
+// Kills by itself: leaves_high_descriptor, leaves_locale, leaves_timer, lowers_priority
+// Kills by itself: runs_process_beside, sets_variable, silences_stdout, waits_for_child
 #include "harness/judge/executor.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"

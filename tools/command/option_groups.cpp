@@ -263,7 +263,7 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
   CLI::Option* budget =
       add_value(verb, "--budget", options.budget_s, "SECONDS",
                 "the time of the bench from start to end, with verification and ceilings "
-                "(default: 30 for --shape, 20 in smoke, 60 in run with smoke, 300 in standard, "
+                "(default: 30 for --shape, 20 in smoke, 45 in run with smoke, 300 in standard, "
                 "1800 in full, but three "
                 "launches at least). It ends sooner once all claims are settled. In run it "
                 "starts after verify")

@@ -18,7 +18,7 @@ constexpr double for_overhead = 0.4;  // of what is left, at most
 constexpr double for_the_end = 0.1;   // of a share: a launch is judged again, and rows are written
 
 double usual_budget_s(const BenchOptions& options) {
-  if (options.profile == Profile::smoke) return options.part_of_run ? 60 : 20;
+  if (options.profile == Profile::smoke) return options.part_of_run ? 45 : 20;
   if (options.profile == Profile::full) return 1800;
   const bool only_shapes =
       !options.shapes.empty() && options.workload_file.empty() && options.configs.empty();

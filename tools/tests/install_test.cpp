@@ -103,47 +103,22 @@ TEST_F(Installed, KernelsInPythonNeedNothingOfTheTree) {
   EXPECT_EQ(needed.out, "") << "a Python environment has another libstdc++";
 }
 
-TEST_F(Installed, PackageBuildsTheExampleAndAProjectInC) {
-  const fs::path c_only = scratch() / "c_only";
-  fs::create_directory(c_only);
-  fs::copy(source / "kernels/example/example.c", c_only);
-  std::ofstream(c_only / "CMakeLists.txt")
+// `.ci/run example_plugins` builds the examples so, and with pkg-config.
+TEST_F(Installed, PackageBuildsAProjectInC) {
+  const fs::path project = scratch() / "c_only", build = scratch() / "build";
+  fs::create_directory(project);
+  fs::copy(source / "kernels/example/example.c", project);
+  std::ofstream(project / "CMakeLists.txt")
       << "cmake_minimum_required(VERSION 3.25)\nproject(c_only LANGUAGES C)\n"
          "find_package(ropewalk 0.1 REQUIRED)\nropewalk_add_kernel(c_only example.c)\n"
          "find_package(ropewalk 0.2 QUIET)\nif(ropewalk_FOUND)\n"
          "  message(FATAL_ERROR \"0.2 is another version\")\nendif()\n";
-  for (const fs::path& project : {source / "kernels/example", c_only}) {
-    const fs::path build = scratch() / "build" / project.filename();
-    const Result r =
-        shell("cmake -G Ninja -S " + quoted(project) + " -B " + quoted(build) +
-              " -DCMAKE_PREFIX_PATH=" + quoted(prefix) + " && cmake --build " + quoted(build));
-    ASSERT_EQ(r.code, 0) << r.out << r.err;
-  }
-  const fs::path built = scratch() / "build";
   const Result r =
-      run("verify --profile smoke --cases 5 --property norm --kernel 'example_*' --plugin " +
-          quoted(built / "example/example_cpp.so") + " --plugin " +
-          quoted(built / "example/example_c.so"));
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, " claims hold")) << r.out;
-  EXPECT_EQ(run("list --plugin " + quoted(built / "c_only/c_only.so")).code, 0);
+      shell("cmake -G Ninja -S " + quoted(project) + " -B " + quoted(build) +
+            " -DCMAKE_PREFIX_PATH=" + quoted(prefix) + " && cmake --build " + quoted(build));
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_EQ(run("list --plugin " + quoted(build / "c_only.so")).code, 0);
   EXPECT_TRUE(fs::exists(prefix / "share/doc/ropewalk/kernels/example/example.cu"));
-  if (!fs::exists(built / "example/example_cuda.so")) return;  // no nvcc here
-  const Result cuda = run("list --quiet --plugin " + quoted(built / "example/example_cuda.so"));
-  EXPECT_TRUE(contains(on_one_line(cuda.out), "example_cuda table f32 ")) << cuda.out << cuda.err;
-}
-
-TEST_F(Installed, PkgConfigFindsTheHeaders) {
-  if (shell("command -v pkg-config").code != 0) GTEST_SKIP() << "no pkg-config here (pkgconf)";
-  const std::string flags = "PKG_CONFIG_PATH=" + quoted(prefix / "share/pkgconfig");
-  const Result version = shell(flags + " pkg-config --modversion ropewalk");
-  EXPECT_EQ(version.out, ROPEWALK_VERSION "\n") << version.err;
-  const fs::path so = scratch() / "example.so";
-  const Result r =
-      shell("eval g++ -std=c++20 -shared -fPIC \"$(" + flags + " pkg-config --cflags ropewalk)\" " +
-            quoted(source / "kernels/example/example.cpp") + " -o " + quoted(so));
-  ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(run("list --plugin " + quoted(so)).code, 0);
 }
 
 /// What a wheel unpacks, in a folder that Python finds. A command of this name in PATH ends with 9.
