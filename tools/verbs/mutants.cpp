@@ -85,7 +85,7 @@ int run(const MutantsOptions& options) {
     require_kernels(worker.kernels(), options);
     plan.kernels = due_kernels(worker.kernels(), options);
   }
-  plan.shrink = options.json;  // else only whether the mutant dies matters
+  plan.shrink = options.json && !options.first_kill;  // else only whether the mutant dies matters
   plan.until_failure = options.first_kill;
   plan.array_cases = options.array_cases;
   const bool by_all = options.properties.empty() && options.strength == 0 && !options.first_kill;
