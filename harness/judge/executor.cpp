@@ -192,11 +192,15 @@ std::optional<Problem> question_of_other_form(const Subject& subject, const Prob
   if ((subject.facts.flags & both) != both) return {};
   const std::optional<Case> other = in_other_form(problem.source);
   if (!other) return {};
-  Problem question = make_question(*other);  // about the calls that this problem is for
-  question.asked.min_position = problem.asked.min_position;
-  question.asked.max_position = problem.asked.max_position;
-  question.asked.table_rows = problem.asked.table_rows;
-  return question;
+  try {
+    Problem question = make_question(*other);  // about the calls that this problem is for
+    question.asked.min_position = problem.asked.min_position;
+    question.asked.max_position = problem.asked.max_position;
+    question.asked.table_rows = problem.asked.table_rows;
+    return question;
+  } catch (const BadCase&) {
+    return {};
+  }
 }
 
 CallResult breach(const Problem& problem, const std::string& refusal) {
@@ -371,8 +375,8 @@ CallResult ask_supports(Subject& subject, std::span<const Problem> problems, std
     of = about[at];
     if (!is_no(answer)) {
       const bool is_other_form = at > 0 && about[at - 1] == of;
-      return is_other_form && answer.kind == CallResult::Kind::ok ? breach(problems[of], last.text)
-                                                                  : answer;
+      if (!is_other_form || answer.kind != CallResult::Kind::ok) return answer;
+      return breach(problems[of], ask(subject, {&questions[at - 1], 1}).result.text);
     }
     last = answer;
     refusals.push_back(answer.text);

@@ -90,6 +90,7 @@ TEST_F(WorkerTest, AnswersManyQuestionsAsItDoesEachAlone) {
   const Asked broken = ask({1, 2}, " q.in_place=1");
   EXPECT_EQ(broken.of, 0u);
   EXPECT_EQ(broken.answer.kind, Kind::failed);
+  EXPECT_NE(broken.answer.text.find("(not in this form)"), std::string::npos) << broken.answer.text;
 }
 
 TEST_F(WorkerTest, KeepsStatesApart) {

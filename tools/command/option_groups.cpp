@@ -109,8 +109,9 @@ void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated) {
 
 void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
   begin_group(verb, "Kernels");
-  add_list(verb, "--kernel", choice.kernels, "GLOB",
-           "only kernels with a name that matches this glob (repeatable)");
+  add_list(
+      verb, "--kernel", choice.kernels, "GLOB",
+      "only kernels with a name that matches this glob, '!(plain|avx*)': all others (repeatable)");
   add_list(
       verb, "--plugin", choice.plugins, "FILE",
       "also load the kernels of this shared library (.so) or Python file (.py) (repeatable). "
