@@ -13,8 +13,7 @@
 #include <utility>
 
 #include "kernels/api/kernel.h"
-#include "kernels/common/mixed_rows.h"
-#include "kernels/common/vector_state.h"
+#include "kernels/common/vector_kernel.h"
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl"))), \
@@ -61,7 +60,22 @@ struct Floats {
   INLINE Vector mul(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
   INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
   INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm512_fmsub_ps(a, b, c); }
-  INLINE float sum(Vector v) { return _mm512_reduce_add_ps(v); }
+  INLINE Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
+  INLINE Vector div(Vector a, Vector b) { return _mm512_div_ps(a, b); }
+  INLINE Vector root(Vector v) { return _mm512_sqrt_ps(v); }
+  static constexpr std::size_t fold_distances[] = {4, 8, 1, 2};
+  template <std::size_t level>
+  INLINE Vector fold(Vector a, Vector b) {
+    constexpr int low = level % 2 == 0 ? 0x44 : 0x88, high = level % 2 == 0 ? 0xee : 0xdd;
+    if constexpr (level < 2)
+      return add(_mm512_shuffle_f32x4(a, b, low), _mm512_shuffle_f32x4(a, b, high));
+    else
+      return add(_mm512_shuffle_ps(a, b, low), _mm512_shuffle_ps(a, b, high));
+  }
+  INLINE Vector of_axis(Vector a, Vector b, const std::uint32_t* axis, std::int32_t which) {
+    const __m512i axes = _mm512_loadu_si512(axis);
+    return _mm512_mask_blend_ps(_mm512_cmpeq_epi32_mask(axes, _mm512_set1_epi32(which)), a, b);
+  }
   INLINE Vector alternate(float a, float b) { return _mm512_mask_blend_ps(0xaaaa, all(a), all(b)); }
 
   // For angles: 32-bit integers in the lanes.
@@ -140,7 +154,23 @@ struct Doubles {
   INLINE Vector mul(Vector a, Vector b) { return _mm512_mul_pd(a, b); }
   INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_pd(a, b, c); }
   INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm512_fmsub_pd(a, b, c); }
-  INLINE double sum(Vector v) { return _mm512_reduce_add_pd(v); }
+  INLINE Vector add(Vector a, Vector b) { return _mm512_add_pd(a, b); }
+  INLINE Vector div(Vector a, Vector b) { return _mm512_div_pd(a, b); }
+  INLINE Vector root(Vector v) { return _mm512_sqrt_pd(v); }
+  static constexpr std::size_t fold_distances[] = {2, 4, 1};
+  template <std::size_t level>
+  INLINE Vector fold(Vector a, Vector b) {
+    constexpr int low = level == 0 ? 0x44 : 0x88, high = level == 0 ? 0xee : 0xdd;
+    if constexpr (level < 2)
+      return add(_mm512_shuffle_f64x2(a, b, low), _mm512_shuffle_f64x2(a, b, high));
+    else
+      return add(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+  }
+  INLINE Vector of_axis(Vector a, Vector b, const std::uint32_t* axis, std::int32_t which) {
+    const __m256i axes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(axis));
+    return _mm512_mask_blend_pd(_mm256_cmpeq_epi32_mask(axes, _mm256_set1_epi32(which)), a, b);
+  }
+  INLINE void store_all(double* to, Vector v) { _mm512_storeu_pd(to, v); }
   INLINE Vector alternate(double a, double b) { return _mm512_mask_blend_pd(0xaa, all(a), all(b)); }
 };
 
@@ -219,12 +249,6 @@ struct ByConversion {
 
 #include "kernels/common/vector_apply.inc"
 
-std::int32_t rotate_bf16_by_table(const rope_problem* p, const rope_operands* o, void* state) {
-  rotate_as<Bf16sBy<ByConversion>>(*p, *o, static_cast<const VectorState*>(state)->reach,
-                                   GivenRows{});
-  return ROPE_OK;
-}
-
 }  // namespace
 }  // namespace ropewalk
 
@@ -238,19 +262,12 @@ std::int32_t rotate_bf16_by_table(const rope_problem* p, const rope_operands* o,
 namespace ropewalk {
 namespace {
 
-KernelInfo with_extensions(KernelInfo k) {
-  k.extensions =
-      extension_bit(ROPE_EXT_AXES) | extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
-  k.workspace_bytes = vector_workspace_bytes;
-  return k;
-}
-
-const RegisteredKernel given_table{
-    with_extensions(vector_table_kernel("avx512", "512-bit vectors, angles from a table",
-                                        "avx512f,avx512bw,avx512vl", rotate_by_table))};
+const RegisteredKernel given_table{vector_table_kernel<code_for_type>(
+    "avx512", "512-bit vectors, angles from a table", "avx512f,avx512bw,avx512vl")};
 const RegisteredKernel converted{[] {
-  KernelInfo k = vector_table_kernel("avx512_bf16", "bf16 by the processor's own conversion",
-                                     "avx512f,avx512bw,avx512vl,avx512bf16", rotate_bf16_by_table);
+  KernelInfo k = vector_table_kernel<code_for<Bf16sBy<ByConversion>>>(
+      "avx512_bf16", "bf16 by the processor's own conversion",
+      "avx512f,avx512bw,avx512vl,avx512bf16");
   k.flags |= ROPE_FLUSHES_SUBNORMALS;
   k.supports = [](const rope_problem* p, const char** reason) {
     if (p->tensor[0].in_dtype != ROPE_BF16) return refuse(reason, "only bf16 data");
@@ -258,9 +275,9 @@ const RegisteredKernel converted{[] {
   };
   return k;
 }()};
-const RegisteredKernel own_angles{with_extensions(vector_phase_kernel(
+const RegisteredKernel own_angles{vector_phase_kernel<code_for_type>(
     "avx512_phase", "512-bit vectors, computes its angles from a 32-bit integer phase",
-    "avx512f,avx512bw,avx512vl", rotate_by_phase))};
+    "avx512f,avx512bw,avx512vl")};
 
 }  // namespace
 }  // namespace ropewalk

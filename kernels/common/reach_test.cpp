@@ -73,7 +73,7 @@ class Call {
     for (int i = 0; i < 2; ++i) o_.tensor[i].out = from + i * row();
     void* state = nullptr;
     EXPECT_EQ(kernel_.prepare(&p_, &state), ROPE_OK);
-    static_cast<VectorState*>(state)->reach = reach;
+    static_cast<VectorState*>(state)->set_reach(reach);
     EXPECT_EQ(kernel_.apply(&p_, &o_, state), ROPE_OK);
     kernel_.release(state);
     return {from, from + 2 * row() - 64};

@@ -1,0 +1,210 @@
+// The walk of a vector kernel through the tokens of a call. It knows bytes and strides alone, so
+// all widths, types and pairings share it. What depends on them is in the VectorCode of the state.
+#pragma once
+#include <xmmintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "kernels/common/vector_state.h"
+
+namespace ropewalk {
+
+/// The position of a token. `plane`: where the positions of its axis begin.
+inline std::int64_t position_at(const VectorState& s, const rope_operands& o, std::int64_t b,
+                                std::int64_t t, std::int64_t plane = 0) {
+  const std::int64_t at = plane + b * s.p.position_batch_stride + t * s.p.position_token_stride;
+  return s.p.position_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.positions)[at]
+                                        : static_cast<const std::int32_t*>(o.positions)[at];
+}
+/// What rows are chosen by: a row of the table, or a position.
+inline std::int64_t row_at(const VectorState& s, const rope_operands& o, std::int64_t b,
+                           std::int64_t t, std::int64_t plane = 0) {
+  if (s.p.angle_source == ROPE_ANGLES_TABLE && s.p.table_rows_by == ROPE_ROW_BY_TOKEN)
+    return b * s.p.tokens + t;
+  return position_at(s, o, b, t, plane);
+}
+/// The same on each axis.
+inline void rows_on_axes(const VectorState& s, const rope_operands& o, std::int64_t b,
+                         std::int64_t t, std::int64_t (&rows)[4]) {
+  for (std::int32_t a = 0; a < s.axes.axes; ++a)
+    rows[a] = row_at(s, o, b, t, a * s.axes.position_axis_stride);
+}
+
+/// The first rotated tensor with the tables of tensor i.
+inline std::uint32_t first_with_table_of(const VectorState& s, const rope_operands& o,
+                                         std::uint32_t i) {
+  std::uint32_t first = 0;
+  while (first < i && (s.p.tensor[first].rotate == 0 || o.tensor[first].cos != o.tensor[i].cos ||
+                       o.tensor[first].sin != o.tensor[i].sin))
+    ++first;
+  return first;
+}
+/// Where the row of cos of tensor i stands in the workspace. That of sin follows. Rows of own
+/// angles serve all tensors.
+inline std::byte* made_row(const VectorState& s, const rope_operands& o, std::uint32_t i) {
+  auto* const rows = static_cast<std::byte*>(o.workspace);
+  if (s.p.angle_source != ROPE_ANGLES_TABLE) return rows;
+  return rows + 2 * made_row_bytes(s.p) * first_with_table_of(s, o, i);
+}
+
+/// Stores past the caches go to whole lines, and what they overwrite is written once.
+inline bool is_past(const VectorState& s, std::byte* const* out) {
+  if (s.reach != Reach::past) return false;
+  std::int64_t bits = s.p.rotary_dim / 2 * data_type(Dtype{s.p.tensor[0].in_dtype}).bytes;
+  for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
+    const VectorState::Tensor& at = s.tensor[i];
+    bits |= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out[i])) | at.out_batch |
+            at.out_token | at.layout.out_stride | at.head | at.begin;
+  }
+  return bits % 64 == 0;
+}
+
+/// Copies the dims outside the window, and tensors that are not rotated. The heads begin at their
+/// first dim.
+[[gnu::noinline]] inline void copy_around(const VectorCode& code, const VectorState::Tensor& at,
+                                          const Heads& heads) {
+  if (heads.in == heads.out) return;
+  const auto [count, in_stride, out_stride] = at.layout;
+  if (at.end == 0 && in_stride == at.head && out_stride == at.head)
+    return code.copy(heads.in, heads.out, at.head * count);
+  for (std::int64_t h = 0; h < count; ++h) {
+    const std::byte* const in = heads.in + h * in_stride;
+    std::byte* const out = heads.out + h * out_stride;
+    code.copy(in, out, at.begin);
+    code.copy(in + at.end, out + at.end, at.head - at.end);
+  }
+}
+
+[[gnu::noinline]] inline void copy_rest(const VectorCode& code, const VectorState& s,
+                                        const OneToken& at) {
+  for (std::uint32_t n = 0; n < s.p.tensor_count; ++n) {
+    const VectorState::Tensor& shape = s.tensor[s.order[n]];
+    Heads heads = at.tensor[n];
+    heads.in -= shape.begin;
+    heads.out -= shape.begin;
+    if (shape.end - shape.begin != shape.head) copy_around(code, shape, heads);
+  }
+}
+
+/// Where everything begins in one call.
+struct VectorCall {
+  const std::byte *cos[ROPE_MAX_TENSORS], *sin[ROPE_MAX_TENSORS];
+  std::byte* out[ROPE_MAX_TENSORS];
+  OneToken at;
+
+  [[gnu::always_inline]] VectorCall(const VectorState& s, const rope_operands& o) {
+    at.half = s.p.rotary_dim / 2;
+    at.scale = s.scale;
+    at.signed_scale = s.signed_scale;
+    for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
+      cos[i] = static_cast<const std::byte*>(o.tensor[i].cos);
+      sin[i] = static_cast<const std::byte*>(o.tensor[i].sin);
+      out[i] = static_cast<std::byte*>(o.tensor[i].out);
+    }
+    if (s.code.make_rows != nullptr) use_made_rows(s, o);
+  }
+  [[gnu::noinline]] void use_made_rows(const VectorState& s, const rope_operands& o) {
+    for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
+      cos[i] = made_row(s, o, i);
+      sin[i] = cos[i] + made_row_bytes(s.p);
+    }
+  }
+  /// Where the row of a token begins, in bytes. Makes it, if that is asked for.
+  [[gnu::always_inline]] static std::int64_t row_of(const VectorState& s, const rope_operands& o,
+                                                    std::int64_t b, std::int64_t t) {
+    if (s.code.make_rows != nullptr) s.code.make_rows(s, o, b, t);
+    return s.row_stride == 0 ? 0 : s.row_stride * row_at(s, o, b, t);
+  }
+};
+
+/// A call without a norm and an append. Where it has one token, most of its time is spent here.
+inline void walk_plain(const VectorState& s, const rope_operands& o) {
+  VectorCall call(s, o);
+  const bool past = is_past(s, call.out);
+  const VectorCode& code = past ? s.code_past : s.code;
+  OneToken& at = call.at;
+  at.tensor_count = s.rotated;
+  for (std::uint32_t n = 0; n < s.p.tensor_count; ++n) {
+    const std::uint32_t i = s.order[n];
+    at.tensor[n].layout = &s.tensor[i].layout;
+    at.tensor[n].in = static_cast<const std::byte*>(o.tensor[i].in) + s.tensor[i].begin;
+    at.tensor[n].out = call.out[i] + s.tensor[i].begin;
+  }
+  for (std::int64_t b = 0, t = 0;;) {
+    const std::int64_t row = VectorCall::row_of(s, o, b, t);
+    for (std::uint32_t n = 0; n < s.rotated; ++n) {
+      at.tensor[n].cos = call.cos[s.order[n]] + row;
+      at.tensor[n].sin = call.sin[s.order[n]] + row;
+    }
+    if (s.has_rest) copy_rest(code, s, at);
+    code.turn(at, 0, at.half);
+    const bool is_last = ++t == s.p.tokens;
+    if (is_last && b + 1 == s.p.batch) break;
+    for (std::uint32_t n = 0; n < s.p.tensor_count; ++n) {
+      const VectorState::Tensor& step = s.tensor[s.order[n]];
+      at.tensor[n].in += is_last ? step.in_batch - (t - 1) * step.in_token : step.in_token;
+      at.tensor[n].out += is_last ? step.out_batch - (t - 1) * step.out_token : step.out_token;
+    }
+    if (is_last) t = 0, ++b;
+  }
+  if (past) _mm_sfence();
+}
+
+/// A call with a norm or an append.
+inline void walk_fused(const VectorState& s, const rope_operands& o) {
+  VectorCall call(s, o);
+  NormedHeads norm[ROPE_MAX_TENSORS];
+  auto* weight = static_cast<std::byte*>(o.workspace) + s.rows_bytes;
+  for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
+    const rope_tensor& t = s.p.tensor[i];
+    if (s.tensor[i].is_cached) call.out[i] = static_cast<std::byte*>(append_of(o)->cache[i]);
+    if (!s.tensor[i].is_normed) continue;
+    const void* given = norm_of(o)->weight[i];
+    norm[i] = {s.norm.epsilon, t.head_dim, t.rotate != 0 ? t.rotary_offset : 0, t.rotate != 0,
+               given};
+    if (s.reads_weights && given != nullptr) continue;
+    s.code.widen(s.norm, given, weight, t.head_dim);
+    norm[i].weight = weight;
+    weight += t.head_dim * data_type(data_type(Dtype{t.in_dtype}).computed_in).bytes;
+  }
+  const rope_append_operands* const appended = append_of(o);
+  const bool past = is_past(s, call.out);
+  const VectorCode& code = past ? s.code_past : s.code;
+  OneToken& at = call.at;
+  for (std::int64_t b = 0; b < s.p.batch; ++b)
+    for (std::int64_t t = 0; t < s.p.tokens; ++t) {
+      const std::int64_t row = VectorCall::row_of(s, o, b, t);
+      std::int64_t slot = 0, page = 0;
+      if (s.append.tensors != 0) {
+        slot = slot_at(s.append, *appended, b * s.p.tokens + t);
+        if (slot >= 0) page = slot / s.append.page_size, slot -= page * s.append.page_size;
+      }
+      at.tensor_count = 0;
+      for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
+        const VectorState::Tensor& shape = s.tensor[i];
+        if (shape.is_cached && slot < 0) continue;
+        Heads& heads = at.tensor[at.tensor_count];
+        heads = {
+            &shape.layout,
+            static_cast<const std::byte*>(o.tensor[i].in) + b * shape.in_batch + t * shape.in_token,
+            call.out[i] + (shape.is_cached ? page : b) * shape.out_batch +
+                (shape.is_cached ? slot : t) * shape.out_token,
+            call.cos[i] + row, call.sin[i] + row};
+        if (shape.is_normed) {
+          code.turn_normed(at, heads, norm[i]);
+          continue;
+        }
+        if (shape.end - shape.begin != shape.head) copy_around(code, shape, heads);
+        if (s.p.tensor[i].rotate == 0) continue;
+        heads.in += shape.begin;
+        heads.out += shape.begin;
+        ++at.tensor_count;
+      }
+      if (at.tensor_count != 0) code.turn(at, 0, at.half);
+    }
+  if (past) _mm_sfence();
+}
+
+}  // namespace ropewalk
