@@ -24,7 +24,8 @@ struct HeadsLayout {
   std::int64_t heads, in_stride, out_stride;
 };
 
-/// The heads of a tensor at one token, and its row of cos and sin.
+/// The heads of a tensor at one token, and where its rows of cos and sin begin. Which row it is, in
+/// bytes from there, is given beside.
 struct Heads {
   const HeadsLayout* layout;
   const std::byte* in;
@@ -53,12 +54,15 @@ struct VectorState;
 /// What the file of a width has for a type of data, a pairing and a window.
 struct VectorCode {
   /// Turns the pairs from i to `end`. The walk asks for all of a window.
-  void (*turn)(const OneToken&, std::int64_t i, std::int64_t end);
+  void (*turn)(const OneToken&, std::int64_t row, std::int64_t i, std::int64_t end);
   /// Normalizes the heads of a tensor, from their first dim, and turns them.
-  void (*turn_normed)(const OneToken&, const Heads&, const NormedHeads&);
-  void (*copy)(const std::byte* from, std::byte* to, std::int64_t bytes);
-  /// Writes the weights of a tensor as turn_normed reads them.
+  void (*turn_normed)(const OneToken&, std::int64_t row, const Heads&, const NormedHeads&);
+  /// The same where all dims of the heads are rotated.
+  void (*turn_normed_window)(const OneToken&, std::int64_t row, const Heads&, const NormedHeads&);
+  /// Writes the weights of a tensor as these two read them.
   void (*widen)(const rope_norm&, const void* weight, void* to, std::int64_t count);
+  /// Copies the dims outside of the window [begin, end) of `head` bytes, but in place.
+  void (*copy_around)(const Heads&, std::int64_t begin, std::int64_t end, std::int64_t head);
   /// Makes the rows of a token in the workspace; NULL: they are those of the table.
   void (*make_rows)(const VectorState&, const rope_operands&, std::int64_t b, std::int64_t t);
 };
@@ -71,6 +75,7 @@ struct VectorState {
     std::int64_t in_batch, in_token, out_batch, out_token;
     std::int64_t begin, end, head;  ///< of the window, and of a head
     bool is_normed, is_cached;
+    bool has_rest() const { return end - begin != head; }  ///< of dims that are not rotated
   };
   rope_problem p;
   rope_axes axes;      ///< 0 axes: none
@@ -177,7 +182,7 @@ inline VectorState vector_state(const rope_problem& asked, ChooseCode choose) {
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const VectorState::Tensor& at = s.tensor[i] = layout_of(p, s.norm, s.append, i);
     s.order[p.tensor[i].rotate != 0 ? first++ : --last] = i;
-    s.has_rest = s.has_rest || (p.tensor[i].in_place == 0 && at.end - at.begin != at.head);
+    s.has_rest = s.has_rest || (p.tensor[i].in_place == 0 && at.has_rest());
   }
   s.rotated = first;
   const std::int32_t data = p.tensor[0].in_dtype;

@@ -49,34 +49,19 @@ inline std::byte* made_row(const VectorState& s, const rope_operands& o, std::ui
   return rows + 2 * made_row_bytes(s.p) * first_with_table_of(s, o, i);
 }
 
-/// Stores past the caches go to whole lines, and what they overwrite is written once.
-inline bool is_past(const VectorState& s, std::byte* const* out) {
-  if (s.reach != Reach::past) return false;
+/// Stores past the caches go to whole lines, and what they overwrite is written once. `heads` are
+/// those of all tensors, in any order, from their first dim or their window on.
+inline bool is_aligned(const VectorState& s, const Heads* heads) {
   std::int64_t bits = s.p.rotary_dim / 2 * data_type(Dtype{s.p.tensor[0].in_dtype}).bytes;
   for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
     const VectorState::Tensor& at = s.tensor[i];
-    bits |= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out[i])) | at.out_batch |
-            at.out_token | at.layout.out_stride | at.head | at.begin;
+    bits |= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(heads[i].out)) |
+            at.out_batch | at.out_token | at.layout.out_stride | at.head | at.begin;
   }
   return bits % 64 == 0;
 }
 
-/// Copies the dims outside the window, and tensors that are not rotated. The heads begin at their
-/// first dim.
-[[gnu::noinline]] inline void copy_around(const VectorCode& code, const VectorState::Tensor& at,
-                                          const Heads& heads) {
-  if (heads.in == heads.out) return;
-  const auto [count, in_stride, out_stride] = at.layout;
-  if (at.end == 0 && in_stride == at.head && out_stride == at.head)
-    return code.copy(heads.in, heads.out, at.head * count);
-  for (std::int64_t h = 0; h < count; ++h) {
-    const std::byte* const in = heads.in + h * in_stride;
-    std::byte* const out = heads.out + h * out_stride;
-    code.copy(in, out, at.begin);
-    code.copy(in + at.end, out + at.end, at.head - at.end);
-  }
-}
-
+/// Copies what a call without a norm does not turn.
 [[gnu::noinline]] inline void copy_rest(const VectorCode& code, const VectorState& s,
                                         const OneToken& at) {
   for (std::uint32_t n = 0; n < s.p.tensor_count; ++n) {
@@ -84,62 +69,52 @@ inline bool is_past(const VectorState& s, std::byte* const* out) {
     Heads heads = at.tensor[n];
     heads.in -= shape.begin;
     heads.out -= shape.begin;
-    if (shape.end - shape.begin != shape.head) copy_around(code, shape, heads);
+    if (shape.has_rest()) code.copy_around(heads, shape.begin, shape.end, shape.head);
   }
 }
 
-/// Where everything begins in one call.
-struct VectorCall {
-  const std::byte *cos[ROPE_MAX_TENSORS], *sin[ROPE_MAX_TENSORS];
-  std::byte* out[ROPE_MAX_TENSORS];
-  OneToken at;
+/// Where the row of a token begins, in bytes. Makes it, if that is asked for.
+[[gnu::always_inline]] inline std::int64_t row_of(const VectorState& s, const rope_operands& o,
+                                                  std::int64_t b, std::int64_t t) {
+  if (s.code.make_rows != nullptr) s.code.make_rows(s, o, b, t);
+  return s.row_stride == 0 ? 0 : s.row_stride * row_at(s, o, b, t);
+}
 
-  [[gnu::always_inline]] VectorCall(const VectorState& s, const rope_operands& o) {
-    at.half = s.p.rotary_dim / 2;
-    at.scale = s.scale;
-    at.signed_scale = s.signed_scale;
-    for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
-      cos[i] = static_cast<const std::byte*>(o.tensor[i].cos);
-      sin[i] = static_cast<const std::byte*>(o.tensor[i].sin);
-      out[i] = static_cast<std::byte*>(o.tensor[i].out);
-    }
-    if (s.code.make_rows != nullptr) use_made_rows(s, o);
+/// Tensor i at the first token, from its first dim, with the first row of its table.
+[[gnu::always_inline]] inline Heads first_heads(const VectorState& s, const rope_operands& o,
+                                                std::uint32_t i) {
+  return {&s.tensor[i].layout, static_cast<const std::byte*>(o.tensor[i].in),
+          static_cast<std::byte*>(o.tensor[i].out), static_cast<const std::byte*>(o.tensor[i].cos),
+          static_cast<const std::byte*>(o.tensor[i].sin)};
+}
+/// The same with the rows in the workspace, for heads in this order, or in that of the tensors.
+[[gnu::noinline]] inline void use_made_rows(const VectorState& s, const rope_operands& o,
+                                            Heads* heads, const std::uint32_t* order = nullptr) {
+  for (std::uint32_t n = 0; n < s.p.tensor_count; ++n) {
+    heads[n].cos = made_row(s, o, order != nullptr ? order[n] : n);
+    heads[n].sin = heads[n].cos + made_row_bytes(s.p);
   }
-  [[gnu::noinline]] void use_made_rows(const VectorState& s, const rope_operands& o) {
-    for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
-      cos[i] = made_row(s, o, i);
-      sin[i] = cos[i] + made_row_bytes(s.p);
-    }
-  }
-  /// Where the row of a token begins, in bytes. Makes it, if that is asked for.
-  [[gnu::always_inline]] static std::int64_t row_of(const VectorState& s, const rope_operands& o,
-                                                    std::int64_t b, std::int64_t t) {
-    if (s.code.make_rows != nullptr) s.code.make_rows(s, o, b, t);
-    return s.row_stride == 0 ? 0 : s.row_stride * row_at(s, o, b, t);
-  }
-};
+}
 
-/// A call without a norm and an append. Where it has one token, most of its time is spent here.
+/// A call without a norm and an append. Where it has one token, much of its time is spent here.
 inline void walk_plain(const VectorState& s, const rope_operands& o) {
-  VectorCall call(s, o);
-  const bool past = is_past(s, call.out);
-  const VectorCode& code = past ? s.code_past : s.code;
-  OneToken& at = call.at;
+  OneToken at;
+  at.half = s.p.rotary_dim / 2;
+  at.scale = s.scale;
+  at.signed_scale = s.signed_scale;
   at.tensor_count = s.rotated;
   for (std::uint32_t n = 0; n < s.p.tensor_count; ++n) {
-    const std::uint32_t i = s.order[n];
-    at.tensor[n].layout = &s.tensor[i].layout;
-    at.tensor[n].in = static_cast<const std::byte*>(o.tensor[i].in) + s.tensor[i].begin;
-    at.tensor[n].out = call.out[i] + s.tensor[i].begin;
+    at.tensor[n] = first_heads(s, o, s.order[n]);
+    at.tensor[n].in += s.tensor[s.order[n]].begin;
+    at.tensor[n].out += s.tensor[s.order[n]].begin;
   }
+  if (s.code.make_rows != nullptr) use_made_rows(s, o, at.tensor, s.order);
+  const bool past = s.reach == Reach::past && is_aligned(s, at.tensor);
+  const VectorCode& code = past ? s.code_past : s.code;
   for (std::int64_t b = 0, t = 0;;) {
-    const std::int64_t row = VectorCall::row_of(s, o, b, t);
-    for (std::uint32_t n = 0; n < s.rotated; ++n) {
-      at.tensor[n].cos = call.cos[s.order[n]] + row;
-      at.tensor[n].sin = call.sin[s.order[n]] + row;
-    }
+    const std::int64_t row = row_of(s, o, b, t);
     if (s.has_rest) copy_rest(code, s, at);
-    code.turn(at, 0, at.half);
+    code.turn(at, row, 0, at.half);
     const bool is_last = ++t == s.p.tokens;
     if (is_last && b + 1 == s.p.batch) break;
     for (std::uint32_t n = 0; n < s.p.tensor_count; ++n) {
@@ -154,12 +129,17 @@ inline void walk_plain(const VectorState& s, const rope_operands& o) {
 
 /// A call with a norm or an append.
 inline void walk_fused(const VectorState& s, const rope_operands& o) {
-  VectorCall call(s, o);
+  Heads first[ROPE_MAX_TENSORS];
+  OneToken at;
+  at.half = s.p.rotary_dim / 2;
+  at.scale = s.scale;
+  at.signed_scale = s.signed_scale;
   NormedHeads norm[ROPE_MAX_TENSORS];
   auto* weight = static_cast<std::byte*>(o.workspace) + s.rows_bytes;
   for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
     const rope_tensor& t = s.p.tensor[i];
-    if (s.tensor[i].is_cached) call.out[i] = static_cast<std::byte*>(append_of(o)->cache[i]);
+    first[i] = first_heads(s, o, i);
+    if (s.tensor[i].is_cached) first[i].out = static_cast<std::byte*>(append_of(o)->cache[i]);
     if (!s.tensor[i].is_normed) continue;
     const void* given = norm_of(o)->weight[i];
     norm[i] = {s.norm.epsilon, t.head_dim, t.rotate != 0 ? t.rotary_offset : 0, t.rotate != 0,
@@ -170,12 +150,12 @@ inline void walk_fused(const VectorState& s, const rope_operands& o) {
     weight += t.head_dim * data_type(data_type(Dtype{t.in_dtype}).computed_in).bytes;
   }
   const rope_append_operands* const appended = append_of(o);
-  const bool past = is_past(s, call.out);
+  if (s.code.make_rows != nullptr) use_made_rows(s, o, first);
+  const bool past = s.reach == Reach::past && is_aligned(s, first);
   const VectorCode& code = past ? s.code_past : s.code;
-  OneToken& at = call.at;
   for (std::int64_t b = 0; b < s.p.batch; ++b)
     for (std::int64_t t = 0; t < s.p.tokens; ++t) {
-      const std::int64_t row = VectorCall::row_of(s, o, b, t);
+      const std::int64_t row = row_of(s, o, b, t);
       std::int64_t slot = 0, page = 0;
       if (s.append.tensors != 0) {
         slot = slot_at(s.append, *appended, b * s.p.tokens + t);
@@ -186,23 +166,21 @@ inline void walk_fused(const VectorState& s, const rope_operands& o) {
         const VectorState::Tensor& shape = s.tensor[i];
         if (shape.is_cached && slot < 0) continue;
         Heads& heads = at.tensor[at.tensor_count];
-        heads = {
-            &shape.layout,
-            static_cast<const std::byte*>(o.tensor[i].in) + b * shape.in_batch + t * shape.in_token,
-            call.out[i] + (shape.is_cached ? page : b) * shape.out_batch +
-                (shape.is_cached ? slot : t) * shape.out_token,
-            call.cos[i] + row, call.sin[i] + row};
+        heads = {&shape.layout, first[i].in + b * shape.in_batch + t * shape.in_token,
+                 first[i].out + (shape.is_cached ? page : b) * shape.out_batch +
+                     (shape.is_cached ? slot : t) * shape.out_token,
+                 first[i].cos, first[i].sin};
         if (shape.is_normed) {
-          code.turn_normed(at, heads, norm[i]);
+          (shape.has_rest() ? code.turn_normed : code.turn_normed_window)(at, row, heads, norm[i]);
           continue;
         }
-        if (shape.end - shape.begin != shape.head) copy_around(code, shape, heads);
+        if (shape.has_rest()) code.copy_around(heads, shape.begin, shape.end, shape.head);
         if (s.p.tensor[i].rotate == 0) continue;
         heads.in += shape.begin;
         heads.out += shape.begin;
         ++at.tensor_count;
       }
-      if (at.tensor_count != 0) code.turn(at, 0, at.half);
+      if (at.tensor_count != 0) code.turn(at, row, 0, at.half);
     }
   if (past) _mm_sfence();
 }
