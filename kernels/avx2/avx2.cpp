@@ -29,6 +29,7 @@ struct Floats {
   using Data = float;
   using Real = float;
   using Vector = __m256;
+  using One = Floats;
   static constexpr std::int64_t lanes = 8;
   static constexpr std::size_t registers = 16;
 
@@ -54,54 +55,43 @@ struct Floats {
   INLINE Vector mul(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
   INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
   INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm256_fmsub_ps(a, b, c); }
-  INLINE Vector add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
-  INLINE Vector div(Vector a, Vector b) { return _mm256_div_ps(a, b); }
   INLINE Vector root(Vector v) { return _mm256_sqrt_ps(v); }
   static constexpr std::size_t fold_distances[] = {4, 1, 2};
   template <std::size_t level>
   INLINE Vector fold(Vector a, Vector b) {
     constexpr int low = level == 1 ? 0x44 : 0x88, high = level == 1 ? 0xee : 0xdd;
     if constexpr (level == 0)
-      return add(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+      return _mm256_permute2f128_ps(a, b, 0x20) + _mm256_permute2f128_ps(a, b, 0x31);
     else
-      return add(_mm256_shuffle_ps(a, b, low), _mm256_shuffle_ps(a, b, high));
+      return _mm256_shuffle_ps(a, b, low) + _mm256_shuffle_ps(a, b, high);
   }
   INLINE Vector of_axis(Vector a, Vector b, const std::uint32_t* axis, std::int32_t which) {
-    const __m256i axes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(axis));
-    const __m256i is_it = _mm256_cmpeq_epi32(axes, _mm256_set1_epi32(which));
+    const __m256i is_it = _mm256_cmpeq_epi32(integers(axis), _mm256_set1_epi32(which));
     return _mm256_blendv_ps(a, b, _mm256_castsi256_ps(is_it));
   }
   INLINE Vector alternate(float a, float b) { return _mm256_setr_ps(a, b, a, b, a, b, a, b); }
 
-  // For angles: 32-bit integers in the lanes.
-  INLINE __m256i phases(const std::uint32_t* high, const std::uint32_t* low,
-                        std::int64_t position) {
-    const __m256i m = _mm256_set1_epi32(static_cast<std::int32_t>(position));
-    const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(high));
-    const __m256i l = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(low));
-    const __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(l, m), 32);
-    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(l, 32), m);
-    const __m256i carry = _mm256_blend_epi32(even, odd, 0b10101010);
-    const __m256i sum = _mm256_add_epi32(carry, _mm256_mullo_epi32(h, m));
-    // The upper half of a negative position is -1.
-    return position < 0 ? _mm256_sub_epi32(sum, l) : sum;
+  // For angles: 32-bit integers in the lanes. The position of all pairs, or that of each pair's
+  // axis.
+  using Integers = __m256i;
+  INLINE Integers integers(const std::uint32_t* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
-  // The same, for positions of several axes: those of the lanes are chosen by the axis of each.
-  using Positions = __m256i;
-  INLINE Positions positions(const std::int64_t* at) {
-    const auto number = [&](int i) { return static_cast<std::int32_t>(at[i]); };
-    return _mm256_setr_epi32(number(0), number(1), number(2), number(3), 0, 0, 0, 0);
+  INLINE Integers everywhere(std::int64_t position) {
+    return _mm256_set1_epi32(static_cast<std::int32_t>(position));
   }
-  INLINE __m256i phases(const std::uint32_t* high, const std::uint32_t* low, Positions positions,
-                        const std::uint32_t* axis) {
-    const __m256i axes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(axis));
-    const __m256i m = _mm256_permutevar8x32_epi32(positions, axes);
-    const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(high));
-    const __m256i l = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(low));
+  INLINE Integers of_axes(const std::int64_t* positions, const std::uint32_t* axis) {
+    const auto at = [&](int i) { return static_cast<std::int32_t>(positions[i]); };
+    const __m256i all = _mm256_setr_epi32(at(0), at(1), at(2), at(3), 0, 0, 0, 0);
+    return _mm256_permutevar8x32_epi32(all, integers(axis));
+  }
+  INLINE __m256i phases(const std::uint32_t* high, const std::uint32_t* low, Integers m) {
+    const __m256i l = integers(low);
     const __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(l, m), 32);
     const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(l, 32), _mm256_srli_epi64(m, 32));
     const __m256i carry = _mm256_blend_epi32(even, odd, 0b10101010);
-    const __m256i sum = _mm256_add_epi32(carry, _mm256_mullo_epi32(h, m));
+    const __m256i sum = _mm256_add_epi32(carry, _mm256_mullo_epi32(integers(high), m));
+    // The upper half of a negative position is -1.
     return _mm256_sub_epi32(sum, _mm256_and_si256(l, _mm256_srai_epi32(m, 31)));
   }
   INLINE __m256i plus(__m256i v, std::uint32_t by) {
@@ -126,6 +116,7 @@ struct Doubles {
   using Data = double;
   using Real = double;
   using Vector = __m256d;
+  using One = Doubles;
   static constexpr std::int64_t lanes = 4;
   static constexpr std::size_t registers = 16;
 
@@ -151,16 +142,14 @@ struct Doubles {
   INLINE Vector mul(Vector a, Vector b) { return _mm256_mul_pd(a, b); }
   INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_pd(a, b, c); }
   INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm256_fmsub_pd(a, b, c); }
-  INLINE Vector add(Vector a, Vector b) { return _mm256_add_pd(a, b); }
-  INLINE Vector div(Vector a, Vector b) { return _mm256_div_pd(a, b); }
   INLINE Vector root(Vector v) { return _mm256_sqrt_pd(v); }
   static constexpr std::size_t fold_distances[] = {2, 1};
   template <std::size_t level>
   INLINE Vector fold(Vector a, Vector b) {
     if constexpr (level == 0)
-      return add(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+      return _mm256_permute2f128_pd(a, b, 0x20) + _mm256_permute2f128_pd(a, b, 0x31);
     else
-      return add(_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+      return _mm256_unpacklo_pd(a, b) + _mm256_unpackhi_pd(a, b);
   }
   INLINE Vector of_axis(Vector a, Vector b, const std::uint32_t* axis, std::int32_t which) {
     const __m128i axes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(axis));

@@ -35,6 +35,7 @@ struct Floats {
   using Data = float;
   using Real = float;
   using Vector = __m512;
+  using One = Floats;
   static constexpr std::int64_t lanes = 16;
   static constexpr std::size_t registers = 32;
 
@@ -60,17 +61,15 @@ struct Floats {
   INLINE Vector mul(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
   INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
   INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm512_fmsub_ps(a, b, c); }
-  INLINE Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
-  INLINE Vector div(Vector a, Vector b) { return _mm512_div_ps(a, b); }
   INLINE Vector root(Vector v) { return _mm512_sqrt_ps(v); }
   static constexpr std::size_t fold_distances[] = {4, 8, 1, 2};
   template <std::size_t level>
   INLINE Vector fold(Vector a, Vector b) {
     constexpr int low = level % 2 == 0 ? 0x44 : 0x88, high = level % 2 == 0 ? 0xee : 0xdd;
     if constexpr (level < 2)
-      return add(_mm512_shuffle_f32x4(a, b, low), _mm512_shuffle_f32x4(a, b, high));
+      return _mm512_shuffle_f32x4(a, b, low) + _mm512_shuffle_f32x4(a, b, high);
     else
-      return add(_mm512_shuffle_ps(a, b, low), _mm512_shuffle_ps(a, b, high));
+      return _mm512_shuffle_ps(a, b, low) + _mm512_shuffle_ps(a, b, high);
   }
   INLINE Vector of_axis(Vector a, Vector b, const std::uint32_t* axis, std::int32_t which) {
     const __m512i axes = _mm512_loadu_si512(axis);
@@ -78,32 +77,24 @@ struct Floats {
   }
   INLINE Vector alternate(float a, float b) { return _mm512_mask_blend_ps(0xaaaa, all(a), all(b)); }
 
-  // For angles: 32-bit integers in the lanes.
-  INLINE __m512i phases(const std::uint32_t* high, const std::uint32_t* low,
-                        std::int64_t position) {
-    const __m512i m = _mm512_set1_epi32(static_cast<std::int32_t>(position));
-    const __m512i l = _mm512_loadu_si512(low);
-    const __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(l, m), 32);
-    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(l, 32), m);
-    const __m512i carry = _mm512_mask_blend_epi32(0xaaaa, even, odd);
-    const __m512i sum = _mm512_add_epi32(carry, _mm512_mullo_epi32(_mm512_loadu_si512(high), m));
-    // The upper half of a negative position is -1.
-    return position < 0 ? _mm512_sub_epi32(sum, l) : sum;
+  // For angles: 32-bit integers in the lanes. The position of all pairs, or that of each pair's
+  // axis.
+  using Integers = __m512i;
+  INLINE Integers everywhere(std::int64_t position) {
+    return _mm512_set1_epi32(static_cast<std::int32_t>(position));
   }
-  // The same, for positions of several axes: those of the lanes are chosen by the axis of each.
-  using Positions = __m512i;
-  INLINE Positions positions(const std::int64_t* at) {
-    return _mm512_castsi128_si512(
-        _mm256_cvtepi64_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at))));
+  INLINE Integers of_axes(const std::int64_t* positions, const std::uint32_t* axis) {
+    const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(positions));
+    return _mm512_permutexvar_epi32(_mm512_loadu_si512(axis),
+                                    _mm512_castsi128_si512(_mm256_cvtepi64_epi32(at)));
   }
-  INLINE __m512i phases(const std::uint32_t* high, const std::uint32_t* low, Positions positions,
-                        const std::uint32_t* axis) {
-    const __m512i m = _mm512_permutexvar_epi32(_mm512_loadu_si512(axis), positions);
+  INLINE __m512i phases(const std::uint32_t* high, const std::uint32_t* low, Integers m) {
     const __m512i l = _mm512_loadu_si512(low);
     const __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(l, m), 32);
     const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(l, 32), _mm512_srli_epi64(m, 32));
     const __m512i carry = _mm512_mask_blend_epi32(0xaaaa, even, odd);
     const __m512i sum = _mm512_add_epi32(carry, _mm512_mullo_epi32(_mm512_loadu_si512(high), m));
+    // The upper half of a negative position is -1.
     return _mm512_mask_sub_epi32(sum, _mm512_cmplt_epi32_mask(m, _mm512_setzero_si512()), sum, l);
   }
   INLINE __m512i plus(__m512i v, std::uint32_t by) {
@@ -129,6 +120,7 @@ struct Doubles {
   using Data = double;
   using Real = double;
   using Vector = __m512d;
+  using One = Doubles;
   static constexpr std::int64_t lanes = 8;
   static constexpr std::size_t registers = 32;
 
@@ -154,17 +146,15 @@ struct Doubles {
   INLINE Vector mul(Vector a, Vector b) { return _mm512_mul_pd(a, b); }
   INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_pd(a, b, c); }
   INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm512_fmsub_pd(a, b, c); }
-  INLINE Vector add(Vector a, Vector b) { return _mm512_add_pd(a, b); }
-  INLINE Vector div(Vector a, Vector b) { return _mm512_div_pd(a, b); }
   INLINE Vector root(Vector v) { return _mm512_sqrt_pd(v); }
   static constexpr std::size_t fold_distances[] = {2, 4, 1};
   template <std::size_t level>
   INLINE Vector fold(Vector a, Vector b) {
     constexpr int low = level == 0 ? 0x44 : 0x88, high = level == 0 ? 0xee : 0xdd;
     if constexpr (level < 2)
-      return add(_mm512_shuffle_f64x2(a, b, low), _mm512_shuffle_f64x2(a, b, high));
+      return _mm512_shuffle_f64x2(a, b, low) + _mm512_shuffle_f64x2(a, b, high);
     else
-      return add(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+      return _mm512_unpacklo_pd(a, b) + _mm512_unpackhi_pd(a, b);
   }
   INLINE Vector of_axis(Vector a, Vector b, const std::uint32_t* axis, std::int32_t which) {
     const __m256i axes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(axis));

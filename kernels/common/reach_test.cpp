@@ -20,7 +20,7 @@ constexpr std::int64_t tokens = 5, heads = 3, head_dim = 320, most_bytes = 8;
 class Call {
  public:
   Call(const rope_kernel& kernel, Dtype dtype, std::int32_t pairing, std::int64_t rotary_dim,
-       std::int64_t offset)
+       std::int64_t offset, bool is_normed)
       : kernel_(kernel),
         in_(static_cast<std::size_t>(2 * row())),
         out_(static_cast<std::size_t>(2 * row() + 128)) {
@@ -60,6 +60,11 @@ class Call {
     }
     o_.positions = positions_;
     o_.workspace = workspace_;
+    if (!is_normed) return;
+    norm_.weight_dtype = in_contract(dtype);
+    weight_.weight[1] = in_.data();  // the other tensor has none
+    p_.next = &norm_.ext;
+    o_.next = &weight_.ext;
   }
 
   /// Whether the kernel takes it.
@@ -99,7 +104,9 @@ class Call {
   double inv_freq_[head_dim / 2];
   std::int32_t positions_[tokens];
   double table_[(tokens + 1) * head_dim / 2];
-  alignas(64) float workspace_[2 * head_dim];
+  alignas(64) double workspace_[3 * head_dim];
+  rope_norm norm_{{ROPE_EXT_NORM, sizeof norm_, nullptr}, 0x1p-20, 3, 0, 0, 0};
+  rope_norm_operands weight_{{ROPE_EXT_NORM, sizeof weight_, nullptr}, {}};
   std::vector<std::byte> in_, out_;
 };
 
@@ -115,18 +122,19 @@ TEST(Reach, GivesTheSameBits) {
       for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
         for (const Shape& s :
              {Shape{128, 0, 0}, Shape{64, 32, 0}, Shape{128, 0, 8}, Shape{64, 8, 0},
-              Shape{90, 6, 0}, Shape{2, 126, 0}, Shape{320, 0, 0}, Shape{262, 0, 0}}) {
-          Call call(*kernel, dtype, pairing, s.rotary_dim, s.offset);
-          if (!call.is_offered()) continue;
-          const auto near = call.run(Reach::near, s.behind);
-          EXPECT_EQ(call.run(Reach::far, s.behind), near) << kernel->name;
-          EXPECT_EQ(call.run(Reach::past, s.behind), near) << kernel->name;
-          EXPECT_EQ(call.run(Reach::past, 0), near) << kernel->name << " elsewhere";
-          ++compared;
-        }
+              Shape{90, 6, 0}, Shape{2, 126, 0}, Shape{320, 0, 0}, Shape{262, 0, 0}})
+          for (const bool is_normed : {false, true}) {
+            Call call(*kernel, dtype, pairing, s.rotary_dim, s.offset, is_normed);
+            if (!call.is_offered()) continue;
+            const auto near = call.run(Reach::near, s.behind);
+            EXPECT_EQ(call.run(Reach::far, s.behind), near) << kernel->name;
+            EXPECT_EQ(call.run(Reach::past, s.behind), near) << kernel->name;
+            EXPECT_EQ(call.run(Reach::past, 0), near) << kernel->name << " elsewhere";
+            ++compared;
+          }
   }
   if (compared == 0) GTEST_SKIP() << "no vector kernel runs here";
-  EXPECT_EQ(compared % 16, 0) << "2 pairings, 8 shapes";
+  EXPECT_EQ(compared % 32, 0) << "2 pairings, 8 shapes, with a norm and without";
 }
 
 TEST(Reach, FollowsWhatIsWritten) {

@@ -44,6 +44,7 @@ struct OneToken {
 /// How a tensor that rope_norm marks is normalized, and what of a head is rotated.
 struct NormedHeads {
   double epsilon;
+  std::int64_t group;            ///< heads whose factors are made at once, if a vector has more
   std::int64_t head_dim, begin;  ///< elements
   bool rotate;
   const void* weight;
@@ -90,6 +91,7 @@ struct VectorState {
   std::int64_t row_stride;  ///< bytes; 0 if rows are made
   std::size_t rows_bytes;   ///< of the rows in the workspace
   Reach reach;
+  std::int64_t group;  ///< of NormedHeads
   VectorCode (*choose)(const VectorState&, bool past);
   VectorCode code, code_past;       ///< for stores past the caches
   HalvedFractions fractions;        ///< none if angles come from a table
@@ -126,12 +128,6 @@ inline std::size_t vector_workspace_bytes(const rope_problem* p) {
     if (marks(norm_of(*p), i)) weights += p->tensor[i].head_dim;
   const DataType& data = data_type(Dtype{p->tensor[0].in_dtype});
   return rows_bytes(*p) + static_cast<std::size_t>(weights * data_type(data.computed_in).bytes);
-}
-
-/// The extension of a problem, or one that marks nothing.
-template <class Extension>
-Extension copy_of(const Extension* extension) {
-  return extension != nullptr ? *extension : Extension{};
 }
 
 inline VectorState::Tensor layout_of(const rope_problem& p, const rope_norm& norm,
@@ -175,9 +171,9 @@ inline VectorState vector_state(const rope_problem& asked, ChooseCode choose) {
   VectorState s{};
   s.choose = choose;
   rope_problem& p = s.p = asked;
-  s.axes = copy_of(axes_of(p));
-  s.norm = copy_of(norm_of(p));
-  s.append = copy_of(append_of(p));
+  if (const rope_axes* axes = axes_of(p)) s.axes = *axes;
+  if (const rope_norm* norm = norm_of(p)) s.norm = *norm;
+  if (const rope_append* append = append_of(p)) s.append = *append;
   std::uint32_t first = 0, last = p.tensor_count;
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const VectorState::Tensor& at = s.tensor[i] = layout_of(p, s.norm, s.append, i);
@@ -202,6 +198,7 @@ inline VectorState vector_state(const rope_problem& asked, ChooseCode choose) {
   }
   s.scale = scale_of(p);
   s.signed_scale = static_cast<double>(sign_of(p)) * s.scale;
+  s.group = is_beyond_second_level(asked) && data_type(Dtype{data}).bytes > 2 ? 4 : 16;
   s.set_reach(reach_of(asked));
   return s;
 }

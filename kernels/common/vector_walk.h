@@ -11,19 +11,15 @@
 
 namespace ropewalk {
 
-/// The position of a token. `plane`: where the positions of its axis begin.
-inline std::int64_t position_at(const VectorState& s, const rope_operands& o, std::int64_t b,
-                                std::int64_t t, std::int64_t plane = 0) {
-  const std::int64_t at = plane + b * s.p.position_batch_stride + t * s.p.position_token_stride;
-  return s.p.position_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.positions)[at]
-                                        : static_cast<const std::int32_t*>(o.positions)[at];
-}
-/// What rows are chosen by: a row of the table, or a position.
+/// What the row of a token is chosen by: a row of the table, or a position, whose plane begins at
+/// `plane`.
 inline std::int64_t row_at(const VectorState& s, const rope_operands& o, std::int64_t b,
                            std::int64_t t, std::int64_t plane = 0) {
   if (s.p.angle_source == ROPE_ANGLES_TABLE && s.p.table_rows_by == ROPE_ROW_BY_TOKEN)
     return b * s.p.tokens + t;
-  return position_at(s, o, b, t, plane);
+  const std::int64_t at = plane + b * s.p.position_batch_stride + t * s.p.position_token_stride;
+  return s.p.position_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.positions)[at]
+                                        : static_cast<const std::int32_t*>(o.positions)[at];
 }
 /// The same on each axis.
 inline void rows_on_axes(const VectorState& s, const rope_operands& o, std::int64_t b,
@@ -142,8 +138,8 @@ inline void walk_fused(const VectorState& s, const rope_operands& o) {
     if (s.tensor[i].is_cached) first[i].out = static_cast<std::byte*>(append_of(o)->cache[i]);
     if (!s.tensor[i].is_normed) continue;
     const void* given = norm_of(o)->weight[i];
-    norm[i] = {s.norm.epsilon, t.head_dim, t.rotate != 0 ? t.rotary_offset : 0, t.rotate != 0,
-               given};
+    norm[i] = {s.norm.epsilon, s.group, t.head_dim, t.rotate != 0 ? t.rotary_offset : 0,
+               t.rotate != 0,  given};
     if (s.reads_weights && given != nullptr) continue;
     s.code.widen(s.norm, given, weight, t.head_dim);
     norm[i].weight = weight;
