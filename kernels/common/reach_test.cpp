@@ -152,6 +152,10 @@ TEST(Reach, FollowsWhatIsWritten) {
   EXPECT_EQ(reach_of(p), Reach::past);
   p.tensor[0].in_place = 1;
   EXPECT_EQ(reach_of(p), Reach::far);
+  p.tensor[1] = p.tensor[0];
+  p.tensor[1].in_place = 0;
+  p.tensor_count = 2;
+  EXPECT_EQ(reach_of(p), Reach::past) << "of the second tensor";
 }
 
 TEST(VectorKernels, RefuseAScaleThatMakesTheTableSubnormal) {

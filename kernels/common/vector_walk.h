@@ -45,15 +45,14 @@ inline std::byte* made_row(const VectorState& s, const rope_operands& o, std::ui
   return rows + 2 * made_row_bytes(s.p) * first_with_table_of(s, o, i);
 }
 
-/// Stores past the caches go to whole lines, and what they overwrite is written once. `heads` are
-/// those of all tensors, in any order, from their first dim or their window on.
-inline bool is_aligned(const VectorState& s, const Heads* heads) {
-  std::int64_t bits = s.p.rotary_dim / 2 * data_type(Dtype{s.p.tensor[0].in_dtype}).bytes;
-  for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
-    const VectorState::Tensor& at = s.tensor[i];
-    bits |= static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(heads[i].out)) |
-            at.out_batch | at.out_token | at.layout.out_stride | at.head | at.begin;
-  }
+/// Whether a tensor is stored past the caches: in whole lines, and out of place. `out` is where its
+/// heads begin, or their window.
+inline bool is_past(const VectorState& s, std::uint32_t i, const std::byte* out) {
+  if (s.reach != Reach::past || s.p.tensor[i].in_place != 0) return false;
+  const VectorState::Tensor& at = s.tensor[i];
+  const std::int64_t bits = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out)) |
+                            s.p.rotary_dim / 2 * data_type(Dtype{s.p.tensor[i].in_dtype}).bytes |
+                            at.out_batch | at.out_token | at.layout.out_stride | at.head | at.begin;
   return bits % 64 == 0;
 }
 
@@ -76,6 +75,13 @@ inline bool is_aligned(const VectorState& s, const Heads* heads) {
   return s.row_stride == 0 ? 0 : s.row_stride * row_at(s, o, b, t);
 }
 
+[[gnu::always_inline]] inline OneToken no_tensors(const VectorState& s) {
+  OneToken at;
+  at.half = s.p.rotary_dim / 2;
+  at.scale = s.scale;
+  at.signed_scale = s.signed_scale;
+  return at;
+}
 /// Tensor i at the first token, from its first dim, with the first row of its table.
 [[gnu::always_inline]] inline Heads first_heads(const VectorState& s, const rope_operands& o,
                                                 std::uint32_t i) {
@@ -94,10 +100,7 @@ inline bool is_aligned(const VectorState& s, const Heads* heads) {
 
 /// A call without a norm and an append. Where it has one token, much of its time is spent here.
 inline void walk_plain(const VectorState& s, const rope_operands& o) {
-  OneToken at;
-  at.half = s.p.rotary_dim / 2;
-  at.scale = s.scale;
-  at.signed_scale = s.signed_scale;
+  OneToken at = no_tensors(s);
   at.tensor_count = s.rotated;
   for (std::uint32_t n = 0; n < s.p.tensor_count; ++n) {
     at.tensor[n] = first_heads(s, o, s.order[n]);
@@ -105,7 +108,9 @@ inline void walk_plain(const VectorState& s, const rope_operands& o) {
     at.tensor[n].out += s.tensor[s.order[n]].begin;
   }
   if (s.code.make_rows != nullptr) use_made_rows(s, o, at.tensor, s.order);
-  const bool past = s.reach == Reach::past && is_aligned(s, at.tensor);
+  bool past = s.reach == Reach::past;
+  for (std::uint32_t n = 0; past && n < s.p.tensor_count; ++n)
+    past = is_past(s, s.order[n], at.tensor[n].out);
   const VectorCode& code = past ? s.code_past : s.code;
   for (std::int64_t b = 0, t = 0;;) {
     const std::int64_t row = row_of(s, o, b, t);
@@ -123,19 +128,18 @@ inline void walk_plain(const VectorState& s, const rope_operands& o) {
   if (past) _mm_sfence();
 }
 
-/// A call with a norm or an append.
+/// A call with a norm or an append. Some tensors may be stored past the caches, and others not.
 inline void walk_fused(const VectorState& s, const rope_operands& o) {
   Heads first[ROPE_MAX_TENSORS];
-  OneToken at;
-  at.half = s.p.rotary_dim / 2;
-  at.scale = s.scale;
-  at.signed_scale = s.signed_scale;
+  OneToken near = no_tensors(s), far = no_tensors(s);
+  bool past[ROPE_MAX_TENSORS];
   NormedHeads norm[ROPE_MAX_TENSORS];
   auto* weight = static_cast<std::byte*>(o.workspace) + s.rows_bytes;
   for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
     const rope_tensor& t = s.p.tensor[i];
     first[i] = first_heads(s, o, i);
     if (s.tensor[i].is_cached) first[i].out = static_cast<std::byte*>(append_of(o)->cache[i]);
+    past[i] = is_past(s, i, first[i].out);
     if (!s.tensor[i].is_normed) continue;
     const void* given = norm_of(o)->weight[i];
     norm[i] = {s.norm.epsilon, s.group, t.head_dim, t.rotate != 0 ? t.rotary_offset : 0,
@@ -147,8 +151,6 @@ inline void walk_fused(const VectorState& s, const rope_operands& o) {
   }
   const rope_append_operands* const appended = append_of(o);
   if (s.code.make_rows != nullptr) use_made_rows(s, o, first);
-  const bool past = s.reach == Reach::past && is_aligned(s, first);
-  const VectorCode& code = past ? s.code_past : s.code;
   for (std::int64_t b = 0; b < s.p.batch; ++b)
     for (std::int64_t t = 0; t < s.p.tokens; ++t) {
       const std::int64_t row = row_of(s, o, b, t);
@@ -157,10 +159,12 @@ inline void walk_fused(const VectorState& s, const rope_operands& o) {
         slot = slot_at(s.append, *appended, b * s.p.tokens + t);
         if (slot >= 0) page = slot / s.append.page_size, slot -= page * s.append.page_size;
       }
-      at.tensor_count = 0;
+      near.tensor_count = far.tensor_count = 0;
       for (std::uint32_t i = 0; i < s.p.tensor_count; ++i) {
         const VectorState::Tensor& shape = s.tensor[i];
         if (shape.is_cached && slot < 0) continue;
+        const VectorCode& code = past[i] ? s.code_past : s.code;
+        OneToken& at = past[i] ? far : near;
         Heads& heads = at.tensor[at.tensor_count];
         heads = {&shape.layout, first[i].in + b * shape.in_batch + t * shape.in_token,
                  first[i].out + (shape.is_cached ? page : b) * shape.out_batch +
@@ -176,9 +180,10 @@ inline void walk_fused(const VectorState& s, const rope_operands& o) {
         heads.out += shape.begin;
         ++at.tensor_count;
       }
-      if (at.tensor_count != 0) code.turn(at, row, 0, at.half);
+      if (near.tensor_count != 0) s.code.turn(near, row, 0, near.half);
+      if (far.tensor_count != 0) s.code_past.turn(far, row, 0, far.half);
     }
-  if (past) _mm_sfence();
+  if (s.reach == Reach::past) _mm_sfence();
 }
 
 }  // namespace ropewalk
