@@ -1,7 +1,7 @@
 // AVX2 with FMA: vectors of 256 bits, with a table (`avx2`) or with angles of its own
-// (`avx2_phase`). The pairs left over at the end of a head go through the same arithmetic in a
-// partly empty vector, so a pair's bits do not depend on its place.
-// What was tried, and what it gave: docs/vector-kernels.md.
+// (`avx2_phase`). The pairs left over at the end of a head go through the same arithmetic, with
+// some before them once more or in a partly empty vector, so a pair's bits do not depend on its
+// place. What was tried, and what it gave: docs/vector-kernels.md.
 #include <immintrin.h>
 
 #include <algorithm>

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include "kernels/api/kernel.h"
 #include "kernels/common/vector_kernel.h"

@@ -16,7 +16,8 @@ namespace ropewalk {
 /// of the token anew; cos and sin are then loaded for each head.
 /// past: more than 8 MiB and than four times the second level of cache is written out of place.
 /// What is out of place and in whole lines is then stored past the caches, which reads no line to
-/// overwrite it; without a norm and an append, if that is all.
+/// overwrite it; without a norm and an append, if that is all. The 16-bit forms of `avx2` in
+/// half_split store half lines, and never do.
 ///
 /// On a Xeon with 48 KiB and 2 MiB, 40 heads of 128 f32, ns a token. `avx2` in place, 20, 41, 82
 /// and 328 KB: near 270, 580, 688, 589; far 340, 690, 688, 464. `avx512` out of place, three runs:

@@ -1,7 +1,6 @@
 // What the vector kernels keep from prepare to release.
 #pragma once
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <new>
 #include <vector>
@@ -54,7 +53,7 @@ struct VectorState;
 
 /// What the file of a width has for a type of data, a pairing and a window.
 struct VectorCode {
-  /// Turns the pairs from i to `end`. The walk asks for all of a window.
+  /// Turns the pairs from i to `end`, or all; a walk asks for all.
   void (*turn)(const OneToken&, std::int64_t row, std::int64_t i, std::int64_t end);
   /// Normalizes the heads of a tensor, from their first dim, and turns them.
   void (*turn_normed)(const OneToken&, std::int64_t row, const Heads&, const NormedHeads&);
