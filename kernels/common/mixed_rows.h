@@ -15,15 +15,21 @@ inline std::size_t mixed_rows_bytes(const rope_problem* p) {
   return 2 * p->tensor_count * static_cast<std::size_t>(p->rotary_dim / 2) * sizeof(double);
 }
 
-/// Mixes the rows of one token for one tensor. `Entry` is the table's type; `rows` are those of the
-/// token on each axis.
+/// Where the rows of one token lie in a table of type `Entry`: that of each axis. `rows` are their
+/// numbers.
+template <class Entry>
+inline void rows_of_axes(const rope_problem& p, const rope_axes& axes, const std::int64_t* rows,
+                         const void* table, const Entry* (&from)[4]) {
+  for (std::int32_t a = 0; a < axes.axes; ++a)
+    from[a] = static_cast<const Entry*>(table) + a * axes.table_axis_stride +
+              (p.table_rows > 1 ? rows[a] * p.table_row_stride : 0);
+}
+/// Mixes them for one tensor.
 template <class Entry>
 inline void mix_row(const rope_problem& p, const rope_axes& axes, const std::int64_t* rows,
                     const void* table, Entry* to) {
   const Entry* from[4] = {};
-  for (std::int32_t a = 0; a < axes.axes; ++a)
-    from[a] = static_cast<const Entry*>(table) + a * axes.table_axis_stride +
-              (p.table_rows > 1 ? rows[a] * p.table_row_stride : 0);
+  rows_of_axes(p, axes, rows, table, from);
   for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i) to[i] = from[axes.axis_of_pair[i]][i];
 }
 
