@@ -26,5 +26,21 @@ def capture(*args, **words):
     return dump.capture(*args, **words)
 
 
-__all__ = ["KernelError", "assert_rope", "assert_same", "capture", "get_include", "kernel",
+def check(model, config=None, *, pairing=None, strict=False):
+    """Does a loaded torch module turn q and k as its config says? Returns a report: `ok`, `rows` (a
+    dictionary for each check of each kind of module), `raise_for_failures()`, and all of it as text. The
+    model stays as it is.
+
+    config    fields, a config.json, its folder, or an object with to_dict(); otherwise model.config, as
+              its file says if that is at hand
+    pairing   if the config's model_type is not known
+    strict    what fails only after a cast (edge), or by the bits of the model's type (precision), counts
+
+    Raises KernelError with one line: no config, one that cannot be read, or one of another model."""
+    from . import checking  # imports torch
+
+    return checking.check(model, config, pairing=pairing, strict=strict)
+
+
+__all__ = ["KernelError", "assert_rope", "assert_same", "capture", "check", "get_include", "kernel",
            "provider"]

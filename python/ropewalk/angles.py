@@ -3,8 +3,8 @@
 Truth is two-staged, so that no tolerance is guessed. inv_freq is held to the rule of the config, as
 `ropewalk config` computes it, within the roundings of f32 (its `f32_rounding`). cos and sin are then
 held to the provider's own inv_freq. With u = 2^-24: an f32 cos and sin of one angle are together off
-by at most 2 u, a factor on them adds 2 u (its own rounding, and that of the product), and a narrower
-type the half-ulps of both values. f64 gives the truth, off by |angle| 2^-51.
+by at most 2 u (the functions of CUDA, of 2 ulp each: 3 u), a factor on them adds 2 u (its own rounding, and
+that of the product), and a narrower type the half-ulps of both values. f64 gives the truth, off by |angle| 2^-51.
 """
 
 import copy
@@ -40,6 +40,7 @@ class Finding:
     compared: int = 0
     position: int = None
     cause: str = ""
+    first: int = None  # the position from which it matters
 
     @property
     def holds(self):
@@ -71,8 +72,10 @@ class Subject:
         return [self.position] if self.position is not None else positions
 
     def own(self, rotary):
-        """Its inv_freq [pairs]; None: it shows none, or keeps it in another order of several axes."""
-        given = None if "axes" in self.answer else getattr(rotary, "inv_freq", None)
+        """Its inv_freq [pairs]; None: it shows none, or keeps it in another order: that of several axes,
+        whose blocks each fall."""
+        blocks = "axes" in self.answer and not (np.diff(self.answer["inv_freq"]) < 0).all()
+        given = None if blocks else getattr(rotary, "inv_freq", None)
         if self.provider.angles == "division" and hasattr(rotary, "timescale"):
             return 1 / numpy_of(rotary.timescale).ravel()
         return None if given is None else numpy_of(given).ravel()
@@ -102,16 +105,32 @@ def frequencies_hold(subject, rotary, truth, tokens):
     if found.holds:
         return found
     off = angle_error(given, true, tokens)
+    with np.errstate(all="ignore"):  # two turns differ by less than the difference of their angles
+        first = np.ceil(UNIT[truth["dtype"]] / np.max(error))
+    found.first = int(first) if np.isfinite(first) else 0
     found.reason += f"; at position {tokens - 1} cos and sin are off by {off:.1e}"
     # Each is the true one, rounded to fewer bits.
     if np.all(error <= true * UNIT["bf16"]):
         found.severity = "wrong" if off > UNIT[truth["dtype"]] else "precision"
         found.reason = found.reason.replace("is not that of the rule", "has lost bits")
-    else:
-        said = answer(subject.provider.config, subject.provider.layer, subject.provider.pairing,
-                      numbers=given.tolist())
-        found.cause = said.get("account", "")
+    found.cause = account_of(subject, given)
     return found
+
+
+def account_of(subject, frequencies):
+    """What `ropewalk config` says of numbers that are not those of its rule, or nothing."""
+    provider = subject.provider
+    said = answer(provider.config, provider.layer, provider.pairing, numbers=frequencies.tolist())
+    return said.get("account", "")
+
+
+def observed(subject, rotary):
+    """The frequencies that cos and sin show: the angle at position 1, made finer at 2, 4, 8, ..."""
+    at = [p for p in (1 << k for k in range(21)) if p < subject.context]
+    found, freq = subject.turn(rotary, at)[0], 0.0
+    for p, angle in zip(at, np.angle(found)):
+        freq = (angle + 2 * np.pi * np.round((p * freq - angle) / (2 * np.pi))) / p
+    return freq
 
 
 def angle_error(given, true, tokens):
@@ -130,8 +149,10 @@ def half_ulp(value, dtype):
 
 
 def expected(subject, rotary, positions, truth):
-    """(scale e^(i angle), what f32 may add to it) by the provider's own inv_freq."""
-    positions = np.atleast_2d(np.asarray(positions, "i8")).astype("f8")[..., None]
+    """(scale e^(i angle), what f32 may add to it) by the provider's own inv_freq; positions [batch,
+    tokens], or of each pair, [batch, tokens, pairs]."""
+    positions = np.atleast_2d(np.asarray(positions, "i8")).astype("f8")
+    positions = positions if positions.ndim == 3 else positions[..., None]
     freq, slack = subject.own(rotary), 0.0
     rounds = subject.provider.angles != "exact"
     if freq is None or freq.size != subject.pairs:
@@ -144,8 +165,16 @@ def expected(subject, rotary, positions, truth):
         if subject.provider.angles == "division":
             angle = (positions.astype("f4") / (1 / freq).astype("f4")).astype("f8")
     scale = truth["attention_scale"]
-    unit = UNIT["f32"] * (2 if scale == 1 else 4)
-    return scale * np.exp(1j * angle), scale * (unit + slack + np.abs(angle) * 2.0**-51)
+    unit = UNIT["f32"] * (subject.provider.units + (0 if scale == 1 else 2))
+    return scale * turned_by(angle), scale * (unit + slack + np.abs(angle) * 2.0**-51)
+
+
+def turned_by(angle):
+    """e^(i angle). torch, where a caller has it, takes a sixth of NumPy's time."""
+    torch = sys.modules.get("torch")
+    if torch is None or angle.size < 4096:
+        return np.exp(1j * angle)
+    return torch.polar(torch.ones(angle.shape, dtype=torch.float64), torch.from_numpy(angle)).numpy()
 
 
 def bound_of(exact, room, dtype):
@@ -181,8 +210,16 @@ def cause_of(subject, rotary, found, exact, positions, truth, dtype):
     scale = truth["attention_scale"]
     if scale != 1 and fits(*expected(subject, rotary, positions, {**truth, "attention_scale": 1.0})):
         return cause("angles_without_factor", scale)
+    if scale != 1 and fits(scale * exact):
+        return cause("factor_twice", scale)
     if fits(exact.conj()):
         return cause("angles_back")
+    if (freq := subject.own(rotary)) is not None and freq.size == subject.pairs:
+        angle = rounded(rounded(positions[..., None] * 1.0, "bf16") * rounded(freq, "bf16"), "bf16")
+        if fits(scale * np.exp(1j * angle)):
+            return cause("angles_product_bf16")
+    elif account := account_of(subject, observed(subject, rotary)):
+        return account
     narrow, parts = bound_of(exact, 8 * UNIT["f32"], "bf16"), (found.real, found.imag)
     if np.all(np.abs(found - exact) <= narrow) and all(
             np.array_equal(rounded(part, "bf16"), part) for part in parts):
@@ -199,16 +236,17 @@ def rounded(values, dtype):
 def compared(found, exact, bound, positions, reason):
     margins = np.abs(found - exact) / bound
     place = np.unravel_index(worst_of(margins), margins.shape)
-    position = int(np.broadcast_to(np.atleast_2d(positions)[..., None], margins.shape)[place])
-    margin = float(margins[place])
+    at = np.broadcast_to(np.atleast_2d(positions)[..., None], margins.shape)
+    position, margin = int(at[place]), float(margins[place])
     gain, phase = np.abs(found[place]) / max(np.abs(exact[place]), 1e-300), 0.0
     if np.isfinite(gain) and gain > 0:
         phase = float(np.angle(found[place] / exact[place]))
     where = f"position {position}, pair {place[-1]}: cos {found[place].real:.9g}, sin "
     where += f"{found[place].imag:.9g}, not {exact[place].real:.9g}, {exact[place].imag:.9g}"
     reason += f" (gain {gain:.6g}, phase {phase:+.3g} rad)"
+    first = int(at[~(margins <= 1)].min()) if not margin <= 1 else None
     return Finding(np.inf if np.isnan(margin) else margin, float(bound[place]), where, reason,
-                   compared=int(margins.size), position=position)
+                   compared=int(margins.size), position=position, first=first)
 
 
 def equal(subject, found, wanted, positions, rotary, reason):

@@ -133,6 +133,8 @@ def shorter_after_longer(s):
             continue
     differs = f"a call after one of {last + 1} tokens differs from the first call"
     found = equal(s, s.turn(rotary, short), s.turn(new, short), short, new, differs)
+    if not found.holds and s.own(rotary) is not None:
+        found.cause = frequencies_hold(s, rotary, s.answer, original).cause
     if last <= original + 1 or not found.holds:
         return found
     rotary, new, short = s.fresh(), s.fresh(), [0, 1, 5, (original + last) // 2]  # both are beyond
@@ -201,18 +203,18 @@ def second_dtype(s):
 
 
 @law("a cast of the module to bf16 loses nothing of the angles")
-def cast(s):
+def cast(s, dtype="bf16"):
     rotary, new = s.fresh(), s.fresh()
     if not hasattr(rotary, "cast") or s.own(new) is None:
         raise Skipped("it has no cast, or no inv_freq")
-    rotary.cast("bf16")
+    rotary.cast(dtype)
     after, before = s.own(rotary), s.own(new)
     if np.array_equal(after, before):
         return Finding(compared=after.size)
     positions = edges(s.original)
     exact, room = expected(s, new, positions, s.answer)
-    bound = bound_of(exact, room, "bf16")
-    found = at_edge(compared(s.turn(rotary, positions, "bf16"), exact, bound, positions, ""))
+    bound = bound_of(exact, room, dtype)
+    found = at_edge(compared(s.turn(rotary, positions, dtype), exact, bound, positions, ""))
     i = worst_of(np.abs(after - before) / np.maximum(before, 1e-300))
     if found.holds:
         return found
@@ -255,7 +257,9 @@ def exact_angles(s):
 def rotation(s):
     if not hasattr(s.fresh(), "rotate"):
         raise Skipped("it offers no rotate")
-    positions = s.asked(sorted({0, 1, 2, 17, min(s.context, MOST) - 1}))
+    positions = np.array(s.asked(sorted({0, 1, 2, 17, min(s.context, MOST) - 1})))
+    if "axes" in s.answer and hasattr(s.fresh(), "axes"):
+        positions = np.stack([np.roll(positions, a) for a in range(max(s.answer["axes"]) + 1)])
     return worse(rotation_in(s, positions, dtype) for dtype in s.provider.dtypes)
 
 
@@ -268,12 +272,18 @@ def in_pairs(x, pairing):
 def rotation_in(s, positions, dtype):
     """A product of a pair in a type of u is off by sqrt(5) u, and by what its cos and sin are."""
     draw, rotary = np.random.default_rng(20210420), s.fresh()
-    shape = len(positions), 3, 2 * s.pairs
+    shape, axes = (positions.shape[-1], 3, 2 * s.pairs), s.answer.get("axes")
     q, k = (draw.integers(-127, 128, shape) / 64.0 for _ in "qk")  # exact in bf16
-    out = [numpy_of(a) for a in rotary.rotate(q, k, np.array(positions, "i8"), dtype)]
-    exact, room = expected(s, rotary, positions, s.answer)
-    exact, room = exact[0][:, None], bound_of(exact, room, dtype)[0][:, None]
-    ways = [(s.answer["pairing"],) * 2 + (1, "")]
+    out = [numpy_of(a) for a in rotary.rotate(q, k, positions.astype("i8"), dtype)]
+    first_axis, *_ = np.atleast_2d(positions)
+
+    def exact_by(axes):
+        at = positions[axes].T[None] if positions.ndim == 2 else positions
+        exact, room = expected(s, rotary, at, s.answer)
+        return exact[0][:, None], bound_of(exact, room, dtype)[0][:, None]
+
+    exact, room = exact_by(axes)
+    ways = []
     for a in ("half_split", "interleaved"):
         for b in ("half_split", "interleaved"):
             names = ("turns_pairs_as", "turns_pairs_as_back")
@@ -281,23 +291,31 @@ def rotation_in(s, positions, dtype):
                 names = ("turns_pairs", "turns_pairs_back")
             for sign, name in zip((1, -1), names):
                 ways.append((a, b, sign, cause(name, a, b)))
-    first = None
-    for taken, written, sign, what in ways:
-        found = []
+    def turned(exact, room, taken, written, sign):
+        found, turn = [], exact if sign > 0 else exact.conj()
+        size = (1 + 5**0.5 * UNIT[dtype]) * (np.abs(exact) + room) - np.abs(exact)
         for name, x, y in (("q", q, out[0]), ("k", k, out[1])):
-            if y.shape != x.shape:
-                return Finding(np.inf, reason=f"{name} of {x.shape} comes back as {y.shape}")
             z, w = in_pairs(x, taken), in_pairs(y, written)
-            turn = exact if sign > 0 else exact.conj()
-            size = np.abs(z) * ((1 + 5**0.5 * UNIT[dtype]) * (np.abs(exact) + room) - np.abs(exact))
-            found.append(compared(w, z * turn, np.maximum(size, 1e-30),
-                                  np.broadcast_to(np.array(positions)[:, None], z.shape[:2]),
+            found.append(compared(w, z * turn, np.maximum(np.abs(z) * size, 1e-30),
+                                  np.broadcast_to(first_axis[:, None], z.shape[:2]),
                                   f"{name} in {dtype} is not turned by its angle"))
-        first = first or worse(found)
-        if first.holds:
-            return first
-        if what and worse(found).holds:
+        return worse(found)
+
+    for name, x, y in (("q", q, out[0]), ("k", k, out[1])):
+        if y.shape != x.shape:
+            return Finding(np.inf, reason=f"{name} of {x.shape} comes back as {y.shape}")
+    first = turned(exact, room, s.answer["pairing"], s.answer["pairing"], 1)
+    if first.holds:
+        return first
+    for name, x, y in (("q", q, out[0]), ("k", k, out[1])):
+        if np.array_equal(x, y):
+            return replace(first, cause=cause("still", name))
+    for taken, written, sign, what in ways:
+        if turned(exact, room, taken, written, sign).holds:
             # Q and K in one other order of elements have the same products.
             kind = "contract" if taken == s.answer["pairing"] and sign > 0 else "wrong"
             return replace(first, cause=what, severity=kind)
+    for axis in range(max(axes or [0]) + 1 if positions.ndim == 2 else 0):
+        if turned(*exact_by([axis] * s.pairs), s.answer["pairing"], s.answer["pairing"], 1).holds:
+            return replace(first, cause=cause("axis_for_all", axis))
     return first

@@ -51,7 +51,10 @@ def provider(config, *, angles="f32", name=None, layer=None, pairing=None, dtype
 
 
 class Provider:
-    """A function that makes rotaries, and the words that declare it."""
+    """A function that makes rotaries, and the words that declare it. `units`: by how many 2^-24 cos and sin
+    of one angle may be off."""
+
+    units = 2
 
     def __init__(self, make, module, config, angles, name, layer, pairing, dtypes, context, scale_elsewhere):
         self.make, self.module, self.angles, self.layer = make, module, angles, layer
@@ -74,12 +77,12 @@ class Provider:
         return {**out, "attention_scale": 1.0} if self.scale_elsewhere else out
 
 
-def declared_context(config):
-    """The positions that a config declares; 4096 if it does not."""
+def declared_context(config, otherwise=4096):
+    """The positions that a config declares."""
     parts = [config, *(v for v in config.values() if isinstance(v, dict))]
     keys = "max_position_embeddings", "n_positions", "max_sequence_length", "seq_length"
     found = [p[k] for p in parts for k in keys if isinstance(p.get(k), int) and p[k] > 1]
-    return found[0] if found else 4096
+    return found[0] if found else otherwise
 
 
 def answer(config, layer=None, pairing=None, tokens=None, numbers=None):
@@ -88,7 +91,7 @@ def answer(config, layer=None, pairing=None, tokens=None, numbers=None):
     words = ["--layer", layer] if layer else []
     words += ["--pairing", pairing] if pairing else []
     words += ["--context", str(tokens)] if tokens else []
-    text = json.dumps(config, default=str)
+    text = json.dumps(config, default=lambda v: str(v).removeprefix("torch."))
     key = (text, *words, str(numbers))
     if key not in answers:
         with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:

@@ -1,0 +1,154 @@
+"""Does a loaded model turn q and k as its config says? Each kind of module that holds angles is judged as
+a provider is (angles.py, laws.py), and the layers that use it are counted."""
+
+import inspect
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import torch
+
+from ..channel import say
+from ..decorator import KernelError, _require
+from ..host import import_file
+from ..providers import answer
+from .find import sources
+from .judging import WORDS, Checked
+
+SIZES = "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim"
+
+
+class Report:
+    """`rows`: a dictionary for each check of each kind of module. `ok`: none is wrong, and if it is
+    strict nothing else has failed either."""
+
+    def __init__(self, head, rows, notes, strict):
+        self.head, self.rows, self.notes, self.strict = head, rows, notes, strict
+
+    @property
+    def ok(self):
+        return not any(r["verdict"] == "FAIL" for r in self.rows)
+
+    def raise_for_failures(self):
+        """Raises AssertionError with all that was found."""
+        if not self.ok:
+            raise AssertionError(str(self))
+
+    def __str__(self):
+        order = "FAIL", "edge", "precision", "contract", "not judged"
+        rows = sorted((r for r in self.rows if r["verdict"] != "ok"),
+                      key=lambda r: order.index(r["verdict"]))
+        lines, right = [self.head], {}
+        for r in rows:
+            lines.append(f"{r['verdict']:<10} {named(r)}: {r['text']}")
+            more = [r["cause"], r["where"] and f"at {r['where']}"] if r["verdict"] == "FAIL" else []
+            if more and r["position"] is not None:
+                more.append(f"matters from position {r['position']:,} on")
+            lines += [f"{'':<10}   {m}" for m in more if m]
+        for r in self.rows:
+            if r["verdict"] == "ok":
+                right.setdefault(named(r), []).append(r["text"])
+        lines += [f"{'ok':<10} {who}: {'; '.join(texts)}" for who, texts in right.items()]
+        wrong = sum(r["verdict"] == "FAIL" for r in self.rows)
+        others = sum(r["verdict"] in order[1:4] for r in self.rows)
+        strict = "" if self.strict else " (strict counts those)"
+        end = f"{wrong} wrong" + (f", {others} more{strict}" if others else "")
+        return "\n".join((*lines, *self.notes, end))
+
+
+def named(row):
+    layers = f"{row['layers']} layer{'s' * (row['layers'] != 1)}, " if row["layers"] else ""
+    return layers + (row["module"] or "the model")
+
+
+def check(model, config=None, *, pairing=None, strict=False):
+    """See ropewalk.check."""
+    _require(isinstance(model, torch.nn.Module), f"{type(model).__name__} is not a torch module")
+    model = unwrapped(model)
+    config, whose = config_of(model, config)
+    rule = answer(config, pairing=pairing)
+    with torch.random.fork_rng(devices=[]), torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = Checked(model, config, rule, pairing, strict)
+    library = type(model).__module__.split(".")[0]
+    version = getattr(sys.modules[library], "__version__", "")
+    devices = sorted({str(p.device).replace("meta", "without weights") for p in model.parameters()})
+    head = (f"{rule['model_type']} ({type(model).__name__}, {len(found.layers)} attention layers) against "
+            f"{whose}; torch {torch.__version__}, {library} {version}, {', '.join(devices)}")
+    return Report(head, found.rows, found.notes, strict)
+
+
+def unwrapped(model):
+    """The module within those of torch.compile, of parallel training and of PEFT."""
+    while inner := next((getattr(model, n) for n in ("_orig_mod", "base_model") if isinstance(
+            model._modules.get(n), torch.nn.Module) and not hasattr(model, "config")), None):
+        model = inner
+    return model.module if isinstance(model, torch.nn.parallel.DistributedDataParallel) else model
+
+
+def config_of(model, config):
+    """(the fields of a config, whose it is). Raises KernelError."""
+    own, whose = getattr(model, "config", None), "its config"
+    own = own.to_dict() if hasattr(own, "to_dict") else None
+    if config is None:
+        _require(own is not None, "the model has no config that can be read: give one (config=)")
+        file = Path(str(getattr(model.config, "_name_or_path", "")), "config.json")
+        config = str(file) if file.is_absolute() and file.is_file() else own
+    if isinstance(config, (str, os.PathLike)):
+        file = Path(config, "config.json") if os.path.isdir(config) else Path(config)
+        whose = str(file)
+        try:
+            config = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise KernelError(f"{file} cannot be read: {error}") from None
+    config = config.to_dict() if hasattr(config, "to_dict") else config
+    _require(isinstance(config, dict), "config is neither fields, nor a file or a folder of them")
+    for name in SIZES:
+        one, other = (part_of(c or {}).get(name) for c in (config, own))
+        _require(not one or not other or one == other, f"the config is of another model: {name} "
+                 f"is {one}, and {other} of this one")
+    types = [p.dtype for p in model.parameters() if p.dtype in WORDS]
+    if types and not config.get("dtype") and not config.get("torch_dtype"):
+        config = {**config, "dtype": str(types[0])}
+    return config, whose
+
+
+def part_of(config):
+    return config.get("text_config") if isinstance(config.get("text_config"), dict) else config
+
+
+def main(target, config="", strict="", form="", pairing=""):
+    """Lines for the command. TARGET is a folder with a config.json, or FILE.py::FUNCTION."""
+    say("import")
+    model = built(target)
+    say("working")
+    found = check(model, config or (target if os.path.isdir(target) else None), pairing=pairing or None,
+                  strict=bool(strict))
+    lines = [json.dumps({"ok": found.ok, "head": found.head, "rows": found.rows, "notes": found.notes})
+             ] if form else str(found).splitlines()
+    for line in lines:
+        say("line", line)
+    say("end", "0" if found.ok else "1")
+
+
+def built(target):
+    """The model of a function, or of transformers for a config, without weights: only what holds angles is
+    made for real."""
+    file, _, name = target.partition("::")
+    if name:
+        return getattr(import_file(file), name)()
+    from transformers import AutoConfig, AutoModel  # remote code stays off
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        config = AutoConfig.from_pretrained(target, local_files_only=True, trust_remote_code=False)
+        with torch.device("meta"):
+            model = AutoModel.from_config(config, trust_remote_code=False)
+    for source in sources(model):
+        place, _, name = source.path.rpartition(".")
+        if "config" in inspect.signature(type(source.module)).parameters:
+            own = getattr(source.module, "config", config.get_text_config())
+            setattr(model.get_submodule(place), name, type(source.module)(own))
+    return model

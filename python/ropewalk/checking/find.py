@@ -1,0 +1,215 @@
+"""What of a torch module holds the angles of rotary embeddings, its attention layers, and which of these
+uses what: seen in a run of a copy without weights, by hooks and by the functions that it calls."""
+
+import copy
+import gc
+import re
+import sys
+import types
+from dataclasses import dataclass, field
+
+import torch
+
+FREQUENCIES = re.compile(r"(?:(\w+?)_)?(?:inv_freqs?|timescale)$")
+TABLES = (("cos_cached", "sin_cached"), ("cos_cache", "sin_cache"), ("cos", "sin"), ("cos_sin_cache",),
+          ("freqs_cis",), ("rope_cache",), ("cache",), ("embed_positions",))
+ROTARY = re.compile("rotary|rope|rotation", re.I)
+ATTENTION = re.compile("attention|attn", re.I)
+OTHER = re.compile("vision|visual|audio|image|speech|cross|encoder_attn", re.I)  # no text, or no rotation
+BATCH, TOKENS = 2, 11  # of the run without weights; few models have 11 heads
+
+
+@dataclass
+class Source:
+    """A module that holds angles, those of one kind of layers if it has several."""
+    path: str
+    module: torch.nn.Module
+    layer: str = None          # full_attention of full_attention_inv_freq
+    frequencies: str = None    # the names of its tensors
+    tables: tuple = ()
+    users: list = field(default_factory=list)  # paths of attention layers
+    calls: list = field(default_factory=list)  # what rotates q and k there, of one layer
+
+    def tensors(self):
+        return [getattr(self.module, n) for n in (self.frequencies, *self.tables) if n]
+
+
+@dataclass
+class Call:
+    """A call of a function that rotates: its parameters by name, tensors on meta."""
+    function: object  # None: the forward of the module that holds the angles
+    words: dict
+
+    @property
+    def rotated(self):
+        """The names of what it rotates: [batch, tokens, heads, dim], or heads before tokens."""
+        return [n for n, v in self.words.items() if torch.is_tensor(v) and v.ndim == 4
+                and TOKENS in v.shape[1:3] and v.is_floating_point() and n not in ("cos", "sin")]
+
+
+def members(module):
+    own = {n: v for n, v in vars(module).items() if torch.is_tensor(v)}
+    return {n: v for n, v in {**own, **module._parameters, **module._buffers}.items() if v is not None}
+
+
+def sources(model):
+    out = []
+    for path, module in model.named_modules():
+        has, is_rotary = members(module), ROTARY.search(type(module).__name__)
+        rest = {m[1]: n for n in has if (m := FREQUENCIES.match(n)) and has[n].ndim <= 1
+                and not re.search("original|long|short", n)}
+        if is_rotary and "theta" in has and has["theta"].ndim == 1:
+            rest[None] = "theta"
+        found = [t for t in TABLES if all(n in has for n in t) and has[t[0]].ndim > 1
+                 and (is_rotary or t[0] not in ("cache", "embed_positions"))]
+        for layer, name in rest.items() or ([(None, None)] if found else []):
+            out.append(Source(path, module, layer, name, found[0] if found else ()))
+    return out
+
+
+def attentions(model):
+    """{path: module}: the innermost modules that are called attention and have weights."""
+    named = {p: m for p, m in model.named_modules() if ATTENTION.search(type(m).__name__)
+             and any(True for _ in m.parameters())}
+    return {p: m for p, m in named.items() if not any(q != p and q.startswith(p + ".") for q in named)}
+
+
+def without_weights(model):
+    """A copy whose tensors are on meta."""
+    memo = {}
+    for tensor in (*model.parameters(), *model.buffers(), *(
+            t for m in model.modules() for t in vars(m).values() if torch.is_tensor(t))):
+        ghost = torch.empty_like(tensor, device="meta")
+        memo[id(tensor)] = torch.nn.Parameter(ghost, False) if isinstance(
+            tensor, torch.nn.Parameter) else ghost
+    return copy.deepcopy(model, memo)
+
+
+def flat(value):
+    if isinstance(value, (tuple, list, dict)):
+        for v in value.values() if isinstance(value, dict) else value:
+            yield from flat(v)
+    elif torch.is_tensor(value):
+        yield value
+
+
+class Trace:
+    """`uses`: {attention: {(path of a source, layer)}}; `calls`: {attention: [Call]}."""
+
+    def __init__(self, model, found, layers):
+        self.uses, self.calls = {p: set() for p in layers}, {p: [] for p in layers}
+        self.made, self.kept, self.stack = {}, [], []
+        ghost = without_weights(model)
+        named = dict(ghost.named_modules())
+        self.ghosts = {id(named[s.path]) for s in found}
+        for path in {s.path for s in found}:
+            if isinstance(getattr(named[path], "rope_type", None), str):
+                named[path].rope_type = "default"  # what depends on the length would look at positions
+            named[path].register_forward_hook(self.after_source(path), with_kwargs=True)
+        for path in layers:
+            named[path].register_forward_pre_hook(self.before_layer(path), with_kwargs=True)
+            named[path].register_forward_hook(lambda *_: self.stack.pop() and None)
+        self.functions, before = {}, sys.getprofile()
+        with torch.no_grad(), torch.device("meta"):
+            sys.setprofile(self.called)
+            try:
+                run(ghost)
+            finally:
+                sys.setprofile(before)
+
+    def after_source(self, path):
+        def hook(_, args, words, out):
+            layer = next((a for a in (*args, *words.values()) if isinstance(a, str)), None)
+            for tensor in flat(out):
+                self.made[id(tensor)] = path, layer
+                self.kept.append(tensor)
+            if self.stack:
+                self.uses[self.stack[-1]].add((path, layer))
+        return hook
+
+    def before_layer(self, path):
+        def hook(_, args, words):
+            self.stack.append(path)
+            self.uses[path] |= {self.made[id(t)] for t in flat((args, words)) if id(t) in self.made}
+        return hook
+
+    def called(self, frame, event, _):
+        code = frame.f_code
+        if event != "call" or not self.stack or not code.co_argcount:
+            return
+        names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+        function = None
+        if names[0] != "self" and ({"cos", "sin"} <= {*names} or "freqs_cis" in names):
+            if code not in self.functions:
+                self.functions[code] = next((f for f in gc.get_referrers(code)
+                                             if isinstance(f, types.FunctionType)), None)
+            function = self.functions[code]
+        elif code.co_name != "forward" or "input_pos" not in names or id(
+                frame.f_locals["self"]) not in self.ghosts:
+            return
+        call = Call(function, {n: frame.f_locals[n] for n in names if n != "self"})
+        if call.rotated and not any(f.f_code in self.functions for f in callers(frame)):
+            self.calls[self.stack[-1]].append(call)
+
+
+def callers(frame):
+    while frame := frame.f_back:
+        yield frame
+
+
+def run(ghost):
+    """A few tokens through a model of any library that takes token ids."""
+    ids = torch.zeros(BATCH, TOKENS, dtype=torch.long)
+    mask = torch.ones(BATCH, 1, TOKENS, TOKENS, dtype=torch.bool)  # of four axes: nobody looks into it
+    if not hasattr(ghost, "config") or not hasattr(ghost.config, "to_dict"):
+        return ghost(ids)
+    words = {"use_cache": False} if getattr(ghost.config, "use_cache", None) else {}
+    return ghost(input_ids=ids, attention_mask=mask, **words)
+
+
+def alike(one, other):
+    """Whether two sources are equal: their tensors, their numbers, and what they call."""
+    def numbers(module):
+        return {n: v for n, v in vars(module).items() if isinstance(v, (int, float, str))
+                and n != "layer_idx"}
+
+    def functions(source):
+        return [getattr(source.module.forward, "__func__", None), *(c.function for c in source.calls)]
+
+    return type(one.module) is type(other.module) and all(
+        getattr(one, n) == getattr(other, n) for n in ("layer", "frequencies", "tables")) and numbers(
+        one.module) == numbers(other.module) and functions(one) == functions(other) and all(
+        a is b or (a.shape, a.dtype, a.device) == (b.shape, b.dtype, b.device) and (
+            a.is_meta or torch.equal(a, b)) for a, b in zip(one.tensors(), other.tensors()))
+
+
+def nearest(path, found):
+    """The sources that share most of a layer's path."""
+    def shared(source):
+        a, b = path.split("."), source.path.split(".")
+        return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+
+    most = max(map(shared, found), default=0)
+    return [s for s in found if shared(s) == most]
+
+
+def who_uses_what(model, found, layers):
+    """Fills in users and calls. Returns why that was not seen but taken from names, or "", and the layers
+    that rotate as far as that was seen."""
+    try:
+        trace, why = Trace(model, found, layers), ""
+    except Exception as error:
+        trace, why = None, f"{type(error).__name__}: {str(error).splitlines()[0][:90] if str(error) else ''}"
+    rotating = {p for p in layers if trace and trace.calls[p]}
+    for path, module in layers.items():
+        used = trace.uses[path] if trace else set()
+        mine = [s for s in found if (s.path, s.layer) in used] or [
+            s for s in found if (s.path, None) in used]
+        if not mine and (why or path in rotating):
+            kind = getattr(module, "layer_type", getattr(module, "attention_type", None))
+            mine = nearest(path, [s for s in found if s.layer in (None, kind)])
+        for source in mine:
+            if why or path in rotating or not rotating:
+                source.users.append(path)
+                source.calls = source.calls or (trace.calls[path] if trace else [])
+    return why, rotating

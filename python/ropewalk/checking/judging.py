@@ -1,0 +1,215 @@
+"""The rows of a report: what each kind of module is held to, and the layers."""
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from .. import laws
+from ..angles import MOST, Finding, Skipped, Subject, edges, frequencies_hold, turns_hold, worse
+from ..decorator import KernelError
+from ..host import told
+from ..libraries import DTYPES
+from ..providers import Provider, declared_context
+from .find import OTHER, alike, attentions, sources, who_uses_what
+from .rotary import Rotary
+
+CHUNK = 8192  # positions of a call
+MOST_ELEMENTS = 1 << 24  # of cos and sin, of all rows: 131,072 of 128 pairs
+ROWS = "{0:,} rows of cos and sin within {1:.2g} of the bound"
+WORDS = {DTYPES[word]: word for word in ("f32", "f16", "bf16")}
+GROWS = "longrope", "dynamic"  # rules that depend on the length
+
+
+class Checked:
+    """What was found in a model, and `rows` and `notes` on it."""
+
+    def __init__(self, model, config, rule, pairing, strict):
+        self.model, self.config, self.rule, self.pairing = model, config, rule, pairing
+        self.strict, self.rows, self.notes = strict, [], []
+        found, every = sources(model), attentions(model)
+        left = [n for n, m in {**every, **{s.path: s.module for s in found}}.items()
+                if OTHER.search(f"{n} {type(m).__name__}")]
+        self.found = [s for s in found if s.path not in left]
+        self.layers = {p: m for p, m in every.items() if p not in left}
+        if left:
+            self.notes.append(f"not judged: {len(left)} modules of images, sound or cross-attention, such "
+                              f"as {left[0]}")
+        self.why, self.rotating = who_uses_what(model, self.found, self.layers)
+        if self.why:
+            self.notes.append(f"which layers use what was taken from names: {self.why}")
+        kinds = [k for k in rule.get("layers") or [] if k["rotated"]]
+        count = sum(k["count"] for k in kinds) or len(self.layers)
+        self.wanted = kinds if len(kinds) > 1 else [{**rule, "layer": None, "count": count}]
+        self.users = {k["layer"]: set() for k in self.wanted}
+        for kind in self.kinds():
+            self.judge(kind)
+        self.judge_layers(sum(k["count"] for k in rule.get("layers") or [] if not k["rotated"]))
+
+    def add(self, kind, check, found, text=""):
+        severity = "" if found.holds else found.severity
+        counts = severity == "wrong" or (self.strict and severity in ("edge", "precision"))
+        self.rows.append({
+            "verdict": "FAIL" if counts else severity or "ok", "check": check, "severity": severity,
+            "layers": sum(len(s.users) for s in kind), "module": kind[0].path if kind else "",
+            "text": found.reason if severity else text, "cause": found.cause if severity else "",
+            "where": found.where if severity else "", "margin": float(found.margin),
+            "position": found.first if severity else None})
+
+    def kinds(self):
+        """Lists of equal sources, and the kind of layers of the config that each is for."""
+        out = []
+        for source in self.found:
+            same = next((k for k in out if alike(k[0], source)), None)
+            out.append([source]) if same is None else same.append(source)
+        return out
+
+    def layer_of(self, kind):
+        """The kind of layers of the config that a source is for: by its name, or its frequencies."""
+        names = [k["layer"] for k in self.wanted]
+        if kind[0].layer in names or len(names) == 1:
+            return kind[0].layer if kind[0].layer in names else names[0]
+        given, users = Rotary(kind[0]).inv_freq, sum(len(s.users) for s in kind)
+
+        def far(k):
+            true = np.array(k["inv_freq"])
+            if given is None or given.is_meta or given.numel() != true.size:
+                return 1.0, k["count"] != users
+            off = np.max(np.abs(given.double().cpu().numpy() - true) / true)
+            return (0.0 if off < 1e-2 else 1.0), k["count"] != users
+
+        return min(self.wanted, key=far)["layer"]
+
+    def judge(self, kind):
+        source, layer = kind[0], self.layer_of(kind)
+        self.users[layer] |= {user for s in kind for user in s.users}
+        if any(t.numel() == 0 for t in source.tensors()):
+            return self.say(kind, "found", "its tensors have no elements here: sharded, or not loaded")
+        subject = self.subject_of(source, layer)
+        if any(t.is_meta for t in source.tensors()):
+            return self.judge_attributes(kind, subject)
+        rotary, rule = subject.fresh(), subject.answer
+        what = f"{rule['scaling']} of the config" if rule["scaling"] != "none" else (
+            f"of theta {rule['rope_theta']:,g}")
+        self.one(kind, "frequencies", lambda: frequencies_now(subject), f"inv_freq {what}")
+        if source.tables:
+            self.judge_tables(kind, rotary, layer)
+        if rotary.called:
+            self.judge_calls(kind, subject, rotary)
+        for dtype in ("bf16", "f16"):
+            self.one(kind, f"cast_{dtype}", lambda: laws.cast(subject, dtype),
+                     f"a cast to {dtype} keeps inv_freq", f"after a cast to {dtype}, ")
+        self.one(kind, "rotation", lambda: laws.rotation(subject),
+                 f"q and k in {subject.pairs} pairs, {rule['pairing']}")
+
+    def subject_of(self, source, layer, stored=False):
+        angles = "division" if (source.frequencies or "").endswith("timescale") else "f32"
+        own = WORDS.get(getattr(source.module, source.tables[0]).dtype, "f32") if stored else (
+            self.rule["dtype"])
+        dtypes = (own,) if stored else ("f32", own) if own in ("f16", "bf16") else ("f32",)
+        axes = max(self.rule["axes"]) + 1 if "axes" in self.rule else None
+        provider = Provider(lambda _: Rotary(source, stored, axes), None, self.config, angles,
+                            source.path or "model", layer, self.pairing, dtypes, None, False)
+        provider.units = 3 if source.tensors()[0].is_cuda else 2
+        return Subject(provider)
+
+    def judge_tables(self, kind, rotary, layer):
+        subject = self.subject_of(kind[0], layer, stored=True)
+        rows, context = len(rotary.columns()[0]), declared_context(self.config, 0)
+        self.add(kind, "length", Finding(
+            0.0 if rows >= context else np.inf, first=rows, reason=f"its table ends at position "
+            f"{rows - 1:,}, and the config's context at {context - 1:,}"), f"a table of {rows:,} rows")
+        if not rotary.called:
+            subject.context = min(rows, context or rows)
+            self.one(kind, "table", lambda: rows_hold(subject, subject.provider.dtypes[0]), ROWS)
+
+    def judge_calls(self, kind, subject, rotary):
+        self.one(kind, "rows", lambda: rows_hold(subject, "f32"), ROWS)
+        at = edges(min(subject.context, MOST))
+        for dtype in subject.provider.dtypes[1:]:
+            self.one(kind, "rows", lambda: turns_hold(subject, subject.fresh(), at, subject.answer, dtype),
+                     f"in {dtype} too")
+        self.one(kind, "autocast", lambda: under_autocast(subject, rotary), "under autocast too",
+                 "under torch.autocast, ")
+        if subject.answer["scaling"] in GROWS:
+            self.one(kind, "state", lambda: laws.shorter_after_longer(subject), "after longer calls too")
+
+    def judge_attributes(self, kind, subject):
+        """Of a module on meta."""
+        module, layer, rule = kind[0].module, kind[0].layer, subject.answer
+
+        def own(name):
+            value = getattr(module, f"{layer}_{name}" if layer else name, None)
+            value = getattr(module, name, None) if value is None else value
+            return value.get(layer) if isinstance(value, dict) else value
+
+        wanted = {"attention_scaling": rule["attention_scale"], "base": rule["rope_theta"],
+                  "rope_type": "default" if rule["scaling"] == "none" else rule["scaling"]}
+        seen = {n: own(n) for n in wanted if isinstance(own(n), (int, float, str))}
+        for name, value in seen.items():
+            right = value == wanted[name] if isinstance(value, str) else bool(
+                np.isclose(value, wanted[name], rtol=2.0**-22))
+            self.add(kind, "attributes", Finding(
+                0.0 if right else np.inf, reason=f"{name} is {value}, and {wanted[name]} by the config"),
+                f"{name} {value}")
+        self.say(kind, "found", "on meta: only attributes can be judged")
+
+    def judge_layers(self, still):
+        """How many layers turn by what, and those for which nothing was found."""
+        total, users = sum(k["count"] for k in self.wanted) + still, self.users
+        bare = [p for p in self.layers if not any(p in u for u in users.values())]
+        for kind in self.wanted if total == len(self.layers) and not self.why else []:
+            turning, what = len(users[kind["layer"]]), kind["layer"] or "the config's rule"
+            self.add([], "layers", Finding(
+                0.0 if turning == kind["count"] else np.inf, first=0, reason=f"{turning} attention layers "
+                f"turn by {what}, and {kind['count']} by the config"), f"{turning} layers turn by {what}")
+        if bare:
+            expected = f" ({still} by the config)" if still else ""
+            self.notes.append(f"nothing found for {len(bare)} attention layers{expected}: "
+                              f"{', '.join(bare[:4])}{', ...' * (len(bare) > 4)}")
+        if not self.rotating and not self.why and any(users.values()):
+            self.notes.append("what rotates q and k was not seen: it is not written in Python")
+
+    def one(self, kind, check, judge, text, where=""):
+        """A row of a finding, or of the exception in its place."""
+        try:
+            found = judge()
+            is_order = found.severity == "contract" and not found.holds
+            found.reason = where + (found.cause if is_order and found.cause else found.reason)
+            self.add(kind, check, found, text.format(found.compared, found.margin))
+        except Skipped:
+            pass
+        except Exception as error:
+            reason = str(error) if isinstance(error, KernelError) else f"it raises {told(error)}"
+            self.add(kind, check, Finding(np.inf, reason=f"{where}{check}: {reason}"))
+
+    def say(self, kind, check, text):
+        self.add(kind, check, Finding(np.inf, reason=text, severity="not judged"))
+
+
+def frequencies_now(s):
+    """Stage (a). Where the rule depends on the length, inv_freq is what a call of that length leaves."""
+    if s.answer["scaling"] not in GROWS:
+        return frequencies_hold(s, s.fresh(), s.answer, s.context)
+    longer = s.context if s.context > s.original else 2 * s.original
+    return worse([laws.with_length(s, edges(n), n) for n in (s.original, longer)])
+
+
+def rows_hold(s, dtype):
+    """Stage (b) at each position of the context that time allows, and at its edges."""
+    context, found = min(s.context, MOST), []
+    end, rotary = min(context, MOST_ELEMENTS // s.pairs), s.fresh()
+    ends = sorted({*range(CHUNK, end, CHUNK), min(s.original, end), end})
+    chunks = [range(a, b) for a, b in zip([0, *ends], ends)] + [
+        [p for p in edges(context) if p >= end]]
+    for at in filter(len, chunks):
+        truth = s.provider.truth(tokens=at[-1] + 1) if s.answer["scaling"] in GROWS else s.answer
+        found.append(turns_hold(s, rotary, list(at), truth, dtype))
+        if not found[-1].holds:
+            break
+    return replace(worse(found), compared=sum(f.compared for f in found) // s.pairs)
+
+
+def under_autocast(s, rotary):
+    with torch.autocast(rotary.device.type, torch.bfloat16):
+        return turns_hold(s, s.fresh(), edges(s.original), s.answer, "bf16")
