@@ -337,6 +337,21 @@ void define(CLI::App& verb, IdentifyOptions& o) {
   verb.add_flag("--json", o.json, "print what was found as one JSON object");
 }
 
+void define(CLI::App& verb, CheckOptions& o) {
+  add_value(verb, "target", o.target, "TARGET",
+            "a folder with a config.json, of which transformers builds the model without weights, "
+            "or model.py::load, a function that returns one (docs/check.md)")
+      ->required();
+  add_value(verb, "--config", o.config, "FILE",
+            "judge by this config.json (default: the folder's, or the model's own)");
+  add_value(verb, "--pairing", o.pairing, "half_split|interleaved",
+            "which pairs the model rotates, if its model_type is not known")
+      ->check(CLI::IsMember({"half_split", "interleaved"}));
+  add_python_option(verb);
+  verb.add_flag("--strict", o.strict, "failures at an edge, as after a cast, count too");
+  verb.add_flag("--json", o.json, "print the rows as one JSON object");
+}
+
 void define(CLI::App& verb, VectorsOptions& o) {
   verb.add_option("-o,--out", o.file, "the file to write (docs/vectors.md)")->required();
   verb.add_option("--dtype", o.dtype)->check(CLI::IsMember({"f32", "f16", "bf16"}));

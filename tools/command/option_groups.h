@@ -66,8 +66,9 @@ void add_quiet_option(CLI::App& verb, bool& quiet, const char* help);
 void add_export_option(CLI::App& verb, std::string& file);
 void add_out_option(CLI::App& verb, std::string& out, const char* help);
 
-// Options of verbs about tensors.
+// Options of verbs about tensors and models.
 void define(CLI::App& verb, IdentifyOptions& options);
+void define(CLI::App& verb, CheckOptions& options);
 void define(CLI::App& verb, VectorsOptions& options);
 void define(CLI::App& verb, DiffOptions& options);
 

@@ -27,7 +27,7 @@ struct VerbWords {
 constexpr const char *every_day = "Every day", *helpers = "Helpers", *of_suite = "The suite itself";
 
 constexpr VerbWords verb_words[] = {
-    {"verify", every_day, "judge whether kernels are right",
+    {"verify", every_day, "judge code: are these kernels, or the angles of this library, right?",
      "  ropewalk verify ./my_kernel.so\n  ropewalk verify my_rope.py::my_rope --fail-fast\n"
      "  ropewalk verify 'avx*' --profile standard\n  ropewalk verify\n"
      "  ropewalk verify ./my_kernel.so --property norm --property decay\n"
@@ -35,6 +35,10 @@ constexpr VerbWords verb_words[] = {
      "  ropewalk verify --exhaustive --kernel phase --out certificate\n"
      "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1\n"
      "  mpirun -n 4 ropewalk verify --exhaustive --kernel phase --shard auto/4 --out parts"},
+    {"check", every_day,
+     "judge a model, loaded or built of a folder: does it turn as its config says?",
+     "  ropewalk check Meta-Llama-3-8B\n  ropewalk check my_model.py::load --strict\n"
+     "  ropewalk check my_model.py::load --config Meta-Llama-3-8B/config.json"},
     {"bench", every_day, "verify kernels and time those that pass, in paired rounds",
      "  ropewalk bench ./my_kernel.so\n  ropewalk bench --profile smoke\n  ropewalk bench "
      "--workload 'llama*' --baseline avx2\n"
@@ -57,11 +61,11 @@ constexpr VerbWords verb_words[] = {
      "  ropewalk compare before/results.jsonl after/results.jsonl\n"
      "  ropewalk compare before.jsonl after.jsonl --max-regression 10 --markdown comment.md"},
     {"config", helpers,
-     "the shape and frequencies that a model's config.json describes, and how two differ",
+     "read a config.json: the shape and frequencies that it describes, and how two differ",
      "  ropewalk config Meta-Llama-3-8B/config.json --pairs\n"
      "  ropewalk config old/config.json new/config.json\n"
      "  ropewalk config config.json --inv-freq inv_freq.txt"},
-    {"identify", helpers, "which rotation turned x into y? Reads tensors from any framework",
+    {"identify", helpers, "judge tensors, from any framework: which rotation turned x into y?",
      "  ropewalk identify dump.safetensors\n"
      "  ropewalk identify dump.safetensors --config config.json"},
     {"diff", helpers, "compare two kernels bit for bit, and show where they first differ",
@@ -97,11 +101,11 @@ constexpr VerbWords verb_words[] = {
 constexpr const char* exit_codes =
     "Exit codes: 0 every check passed, and at least one ran; 1 a claim failed or compared nothing, "
     "the ledger differs, a mutant survives, a speed is IMPLAUSIBLE, a kernel became slower, what "
-    "diff or config compares differs, or identify cannot explain a tensor; 2 usage or bad input, a "
-    "plugin that cannot be loaded included; 3 nothing could be run or compared, a kernel lacks the "
-    "data type of its model, a kernel's process was killed from outside twice, the timing is "
-    "INVALID, a --budget is too small, or compare cannot tell; 141 standard output was closed "
-    "early; --out has the rows written so far.";
+    "diff or config compares differs, a model does not turn as its config says, or identify cannot "
+    "explain a tensor; 2 usage or bad input, a plugin that cannot be loaded included; 3 nothing "
+    "could be run or compared, a kernel lacks the data type of its model, a kernel's process was "
+    "killed from outside twice, the timing is INVALID, a --budget is too small, or compare cannot "
+    "tell; 141 standard output was closed early; --out has the rows written so far.";
 constexpr const char* all_help = "print each failure as a block, also those of one cause";
 constexpr const char* verbose_help =
     "print each data type on a line of its own, what was covered, and in run all speeds";

@@ -165,6 +165,14 @@ struct RunOptions {
   std::string out = "ropewalk-out";
 };
 
+struct CheckOptions {
+  std::string target;   ///< a folder with a config.json, or FILE.py::FUNCTION
+  std::string config;   ///< the path of another config.json to judge by; may be empty
+  std::string pairing;  ///< as in bench::ConfigAnswers
+  bool strict = false;  ///< failures of every severity count
+  bool json = false;
+};
+
 struct IdentifyOptions {
   std::string file;    ///< tensors before and after a rotation
   std::string config;  ///< the path of the model's config.json; may be empty
@@ -185,10 +193,11 @@ struct VectorsOptions {
 
 struct IncludeDirOptions {};
 
-using VerbOptions = std::variant<VerifyOptions, BenchOptions, RunOptions, ReportOptions,
-                                 CompareOptions, ConfigOptions, IdentifyOptions, DiffOptions,
-                                 VectorsOptions, ListOptions, ReplayOptions, DoctorOptions,
-                                 IncludeDirOptions, MutantsOptions, MergeOptions, EncodingsOptions>;
+using VerbOptions =
+    std::variant<VerifyOptions, CheckOptions, BenchOptions, RunOptions, ReportOptions,
+                 CompareOptions, ConfigOptions, IdentifyOptions, DiffOptions, VectorsOptions,
+                 ListOptions, ReplayOptions, DoctorOptions, IncludeDirOptions, MutantsOptions,
+                 MergeOptions, EncodingsOptions>;
 
 /// The text as a word of a line for the shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);

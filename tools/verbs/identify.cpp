@@ -1,9 +1,13 @@
-// Verbs about tensors from elsewhere. The package in Python does them: identify.py and vectors.py.
+// Verbs about tensors and models from elsewhere. The package in Python does them: checking,
+// identify, diff.py and vectors.py.
 #include <fmt/format.h>
+
+#include <filesystem>
 
 #include "base/printable.h"
 #include "benchmarks/configs/model_config.h"
 #include "tools/command/session.h"
+#include "tools/command/targets.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/verbs.h"
 
@@ -22,7 +26,39 @@ int print_python(const std::string& module, const std::vector<std::string>& word
   return code;
 }
 
+// Throws UsageError for a target that is no model. Returns the config.json of a folder; empty: the
+// target is a function.
+std::string config_of_target(const std::string& target) {
+  namespace fs = std::filesystem;
+  const auto [file, function] = parts_of(target);
+  std::error_code error;
+  if (fs::is_directory(target, error)) {
+    const fs::path config = fs::path(target) / "config.json";
+    if (fs::exists(config, error)) return config.string();
+    throw UsageError(target + ": this folder has no config.json");
+  }
+  if (!fs::exists(file, error))
+    throw UsageError(file + ": no such file or folder (check downloads nothing)");
+  if (!file.ends_with(".py") || function.empty())
+    throw UsageError(target +
+                     ": neither a folder with a config.json nor FILE.py::FUNCTION, a function "
+                     "that returns a model");
+  return {};
+}
+
 }  // namespace
+
+// Exit codes: 0 if no row fails that counts; else 1. The config that judges is read before the
+// import of torch, which takes seconds.
+int run(const CheckOptions& options) {
+  const std::string own = config_of_target(options.target);
+  const std::string& config = options.config.empty() ? own : options.config;
+  if (!config.empty()) (void)bench::load_model_config(config, {.pairing = options.pairing});
+  return print_python("checking",
+                      {options.target, options.config, options.strict ? "strict" : "",
+                       options.json ? "json" : "", options.pairing},
+                      options.target);
+}
 
 // Exit codes: 0 if one rotation explains all, and is the config's; else 1.
 int run(const IdentifyOptions& options) {

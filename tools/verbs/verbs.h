@@ -26,6 +26,7 @@ int run(const ReportOptions& options);
 int run(const CompareOptions& options);
 int run(const RunOptions& options);
 int run(const IdentifyOptions& options);
+int run(const CheckOptions& options);
 int run(const DiffOptions& options);
 int run(const VectorsOptions& options);
 int run(const IncludeDirOptions& options);
