@@ -348,7 +348,8 @@ void define(CLI::App& verb, CheckOptions& o) {
             "which pairs the model rotates, if its model_type is not known")
       ->check(CLI::IsMember({"half_split", "interleaved"}));
   add_python_option(verb);
-  verb.add_flag("--strict", o.strict, "failures at an edge, as after a cast, count too");
+  verb.add_flag("--strict", o.strict,
+                "what fails at an edge, as after a cast, or loses precision counts too");
   verb.add_flag("--json", o.json, "print the rows as one JSON object");
 }
 
