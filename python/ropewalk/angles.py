@@ -72,10 +72,12 @@ class Subject:
         return [self.position] if self.position is not None else positions
 
     def own(self, rotary):
-        """Its inv_freq [pairs]; None: it shows none, or keeps it in another order: that of several axes,
-        whose blocks each fall."""
-        blocks = "axes" in self.answer and not (np.diff(self.answer["inv_freq"]) < 0).all()
-        given = None if blocks else getattr(rotary, "inv_freq", None)
+        """Its inv_freq [pairs]; None: it shows none, or keeps it in another order than its pairs, as it may
+        with several axes: then it does not fall."""
+        given = getattr(rotary, "inv_freq", None)
+        if "axes" in self.answer and given is not None and not all(
+                (np.diff(numpy_of(f).ravel()) < 0).all() for f in (given, self.answer["inv_freq"])):
+            return None
         if self.provider.angles == "division" and hasattr(rotary, "timescale"):
             return 1 / numpy_of(rotary.timescale).ravel()
         return None if given is None else numpy_of(given).ravel()

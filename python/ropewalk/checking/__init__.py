@@ -12,24 +12,25 @@ import torch
 
 from ..channel import say
 from ..decorator import KernelError, _require
-from ..host import import_file
+from ..host import import_file, told
 from ..providers import answer
 from .find import sources
-from .judging import WORDS, Checked
+from .judging import WORDS, Checked, part_of
 
 SIZES = "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim"
 
 
 class Report:
-    """`rows`: a dictionary for each check of each kind of module. `ok`: none is wrong, and if it is
-    strict nothing else has failed either."""
+    """`rows`: a dictionary for each check of each kind of module. `ok`: something was judged, and no row
+    fails."""
 
     def __init__(self, head, rows, notes, strict):
         self.head, self.rows, self.notes, self.strict = head, rows, notes, strict
 
     @property
     def ok(self):
-        return not any(r["verdict"] == "FAIL" for r in self.rows)
+        verdicts = [r["verdict"] for r in self.rows]
+        return "ok" in verdicts and "FAIL" not in verdicts
 
     def raise_for_failures(self):
         """Raises AssertionError with all that was found."""
@@ -52,9 +53,9 @@ class Report:
                 right.setdefault(named(r), []).append(r["text"])
         lines += [f"{'ok':<10} {who}: {'; '.join(texts)}" for who, texts in right.items()]
         wrong = sum(r["verdict"] == "FAIL" for r in self.rows)
-        others = sum(r["verdict"] in order[1:4] for r in self.rows)
-        strict = "" if self.strict else " (strict counts those)"
-        end = f"{wrong} wrong" + (f", {others} more{strict}" if others else "")
+        others = sum(r["verdict"] in order[1:3] for r in self.rows)
+        end = f"{wrong} wrong" if wrong or right else "nothing was judged"
+        end += f", {others} that strict counts" if others else ""
         return "\n".join((*lines, *self.notes, end))
 
 
@@ -81,11 +82,10 @@ def check(model, config=None, *, pairing=None, strict=False):
 
 
 def unwrapped(model):
-    """The module within those of torch.compile, of parallel training and of PEFT."""
-    while inner := next((getattr(model, n) for n in ("_orig_mod", "base_model") if isinstance(
-            model._modules.get(n), torch.nn.Module) and not hasattr(model, "config")), None):
+    """The module within those of torch.compile and of parallel training."""
+    while inner := model._modules.get("_orig_mod", model._modules.get("module")):
         model = inner
-    return model.module if isinstance(model, torch.nn.parallel.DistributedDataParallel) else model
+    return model
 
 
 def config_of(model, config):
@@ -100,8 +100,9 @@ def config_of(model, config):
         file = Path(config, "config.json") if os.path.isdir(config) else Path(config)
         whose = str(file)
         try:
+            _require(file.is_file() and file.stat().st_size < 1 << 24, f"{file} is no file below 16 MiB")
             config = json.loads(file.read_text("utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise KernelError(f"{file} cannot be read: {error}") from None
     config = config.to_dict() if hasattr(config, "to_dict") else config
     _require(isinstance(config, dict), "config is neither fields, nor a file or a folder of them")
@@ -115,19 +116,17 @@ def config_of(model, config):
     return config, whose
 
 
-def part_of(config):
-    return config.get("text_config") if isinstance(config.get("text_config"), dict) else config
-
-
 def main(target, config="", strict="", form="", pairing=""):
     """Lines for the command. TARGET is a folder with a config.json, or FILE.py::FUNCTION."""
     say("import")
-    model = built(target)
+    try:
+        model = built(target)
+    except Exception as error:
+        raise KernelError(f"{target} gives no model: {told(error)}") from None
     say("working")
     found = check(model, config or (target if os.path.isdir(target) else None), pairing=pairing or None,
                   strict=bool(strict))
-    lines = [json.dumps({"ok": found.ok, "head": found.head, "rows": found.rows, "notes": found.notes})
-             ] if form else str(found).splitlines()
+    lines = [json.dumps({"ok": found.ok, **vars(found)})] if form else str(found).splitlines()
     for line in lines:
         say("line", line)
     say("end", "0" if found.ok else "1")
@@ -139,7 +138,7 @@ def built(target):
     file, _, name = target.partition("::")
     if name:
         return getattr(import_file(file), name)()
-    from transformers import AutoConfig, AutoModel  # remote code stays off
+    from transformers import AutoConfig, AutoModel
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -9,6 +9,7 @@ from .. import laws
 from ..angles import MOST, Finding, Skipped, Subject, edges, frequencies_hold, turns_hold, worse
 from ..decorator import KernelError
 from ..host import told
+from ..judge import number
 from ..libraries import DTYPES
 from ..providers import Provider, declared_context
 from .find import OTHER, alike, attentions, sources, who_uses_what
@@ -18,7 +19,13 @@ CHUNK = 8192  # positions of a call
 MOST_ELEMENTS = 1 << 24  # of cos and sin, of all rows: 131,072 of 128 pairs
 ROWS = "{0:,} rows of cos and sin within {1:.2g} of the bound"
 WORDS = {DTYPES[word]: word for word in ("f32", "f16", "bf16")}
+DEPTHS = "num_hidden_layers", "n_layer", "num_layers", "n_layers"
 GROWS = "longrope", "dynamic"  # rules that depend on the length
+
+
+def part_of(config):
+    """What a config says of its text."""
+    return config["text_config"] if isinstance(config.get("text_config"), dict) else config
 
 
 class Checked:
@@ -28,18 +35,22 @@ class Checked:
         self.model, self.config, self.rule, self.pairing = model, config, rule, pairing
         self.strict, self.rows, self.notes = strict, [], []
         found, every = sources(model), attentions(model)
+        own = getattr(model, "config", None)
+        types = {getattr(c, "model_type", None) for c in (own, getattr(own, "text_config", None), None)}
         left = [n for n, m in {**every, **{s.path: s.module for s in found}}.items()
-                if OTHER.search(f"{n} {type(m).__name__}")]
+                if OTHER.search(f"{n} {type(m).__name__}")
+                or getattr(getattr(m, "config", None), "model_type", None) not in types]
         self.found = [s for s in found if s.path not in left]
         self.layers = {p: m for p, m in every.items() if p not in left}
         if left:
-            self.notes.append(f"not judged: {len(left)} modules of images, sound or cross-attention, such "
-                              f"as {left[0]}")
+            self.notes.append(f"not judged: {len(left)} modules of images, sound, cross-attention or parts "
+                              f"with a config of their own, such as {left[0]}")
         self.why, self.rotating = who_uses_what(model, self.found, self.layers)
         if self.why:
             self.notes.append(f"which layers use what was taken from names: {self.why}")
         kinds = [k for k in rule.get("layers") or [] if k["rotated"]]
-        count = sum(k["count"] for k in kinds) or len(self.layers)
+        depth = [part_of(config)[n] for n in DEPTHS if n in part_of(config)] + [len(self.layers)]
+        count = sum(k["count"] for k in kinds) or depth[0]
         self.wanted = kinds if len(kinds) > 1 else [{**rule, "layer": None, "count": count}]
         self.users = {k["layer"]: set() for k in self.wanted}
         for kind in self.kinds():
@@ -53,7 +64,7 @@ class Checked:
             "verdict": "FAIL" if counts else severity or "ok", "check": check, "severity": severity,
             "layers": sum(len(s.users) for s in kind), "module": kind[0].path if kind else "",
             "text": found.reason if severity else text, "cause": found.cause if severity else "",
-            "where": found.where if severity else "", "margin": float(found.margin),
+            "where": found.where if severity else "", "margin": number(found.margin),
             "position": found.first if severity else None})
 
     def kinds(self):
@@ -69,14 +80,14 @@ class Checked:
         names = [k["layer"] for k in self.wanted]
         if kind[0].layer in names or len(names) == 1:
             return kind[0].layer if kind[0].layer in names else names[0]
-        given, users = Rotary(kind[0]).inv_freq, sum(len(s.users) for s in kind)
 
         def far(k):
-            true = np.array(k["inv_freq"])
-            if given is None or given.is_meta or given.numel() != true.size:
-                return 1.0, k["count"] != users
-            off = np.max(np.abs(given.double().cpu().numpy() - true) / true)
-            return (0.0 if off < 1e-2 else 1.0), k["count"] != users
+            subject, users = self.subject_of(kind[0], k["layer"]), sum(len(s.users) for s in kind)
+            try:
+                margin = frequencies_hold(subject, subject.fresh(), subject.answer, 1).margin
+            except (Skipped, RuntimeError):  # none, or on meta
+                margin = 0.0
+            return max(margin, 1.0), k["count"] != users
 
         return min(self.wanted, key=far)["layer"]
 
@@ -86,9 +97,13 @@ class Checked:
         if any(t.numel() == 0 for t in source.tensors()):
             return self.say(kind, "found", "its tensors have no elements here: sharded, or not loaded")
         subject = self.subject_of(source, layer)
+        rule = subject.answer
         if any(t.is_meta for t in source.tensors()):
-            return self.judge_attributes(kind, subject)
-        rotary, rule = subject.fresh(), subject.answer
+            self.judge_attributes(kind, {
+                "attention_scaling": rule["attention_scale"], "base": rule["rope_theta"],
+                "rope_type": "default" if rule["scaling"] == "none" else rule["scaling"]})
+            return self.say(kind, "found", "on meta: only attributes can be judged")
+        rotary = subject.fresh()
         what = f"{rule['scaling']} of the config" if rule["scaling"] != "none" else (
             f"of theta {rule['rope_theta']:,g}")
         self.one(kind, "frequencies", lambda: frequencies_now(subject), f"inv_freq {what}")
@@ -101,6 +116,8 @@ class Checked:
                      f"a cast to {dtype} keeps inv_freq", f"after a cast to {dtype}, ")
         self.one(kind, "rotation", lambda: laws.rotation(subject),
                  f"q and k in {subject.pairs} pairs, {rule['pairing']}")
+        if not source.calls:
+            self.judge_attributes(kind, {"is_neox_style": rule["pairing"] == "half_split"})
 
     def subject_of(self, source, layer, stored=False):
         angles = "division" if (source.frequencies or "").endswith("timescale") else "f32"
@@ -134,35 +151,28 @@ class Checked:
         if subject.answer["scaling"] in GROWS:
             self.one(kind, "state", lambda: laws.shorter_after_longer(subject), "after longer calls too")
 
-    def judge_attributes(self, kind, subject):
-        """Of a module on meta."""
-        module, layer, rule = kind[0].module, kind[0].layer, subject.answer
-
-        def own(name):
-            value = getattr(module, f"{layer}_{name}" if layer else name, None)
-            value = getattr(module, name, None) if value is None else value
-            return value.get(layer) if isinstance(value, dict) else value
-
-        wanted = {"attention_scaling": rule["attention_scale"], "base": rule["rope_theta"],
-                  "rope_type": "default" if rule["scaling"] == "none" else rule["scaling"]}
-        seen = {n: own(n) for n in wanted if isinstance(own(n), (int, float, str))}
-        for name, value in seen.items():
-            right = value == wanted[name] if isinstance(value, str) else bool(
-                np.isclose(value, wanted[name], rtol=2.0**-22))
-            self.add(kind, "attributes", Finding(
-                0.0 if right else np.inf, reason=f"{name} is {value}, and {wanted[name]} by the config"),
-                f"{name} {value}")
-        self.say(kind, "found", "on meta: only attributes can be judged")
+    def judge_attributes(self, kind, wanted):
+        module, layer = kind[0].module, kind[0].layer
+        for name, right in wanted.items():
+            value = getattr(module, f"{layer}_{name}", getattr(module, name, None))
+            value = value.get(layer) if isinstance(value, dict) else value
+            if isinstance(value, (int, float, str)):
+                holds = value == right if isinstance(value, str) else np.isclose(value, right, 2.0**-22, 0)
+                self.add(kind, "attributes", Finding(
+                    0.0 if holds else np.inf, reason=f"{name} is {value}, and {right} by the config"),
+                    f"{name} {value}")
 
     def judge_layers(self, still):
         """How many layers turn by what, and those for which nothing was found."""
         total, users = sum(k["count"] for k in self.wanted) + still, self.users
         bare = [p for p in self.layers if not any(p in u for u in users.values())]
-        for kind in self.wanted if total == len(self.layers) and not self.why else []:
+        for kind in self.wanted if not self.why else []:
             turning, what = len(users[kind["layer"]]), kind["layer"] or "the config's rule"
-            self.add([], "layers", Finding(
-                0.0 if turning == kind["count"] else np.inf, first=0, reason=f"{turning} attention layers "
-                f"turn by {what}, and {kind['count']} by the config"), f"{turning} layers turn by {what}")
+            if turning == kind["count"] or total == len(self.layers):
+                self.add([], "layers", Finding(
+                    0.0 if turning == kind["count"] else np.inf, first=0, reason=f"{turning} attention "
+                    f"layers turn by {what}, and {kind['count']} by the config"),
+                    f"{turning} layers turn by {what}")
         if bare:
             expected = f" ({still} by the config)" if still else ""
             self.notes.append(f"nothing found for {len(bare)} attention layers{expected}: "
@@ -180,8 +190,11 @@ class Checked:
         except Skipped:
             pass
         except Exception as error:
+            # What rotates was given other words than by its model.
+            known = isinstance(error, KernelError) or check != "rotation"
             reason = str(error) if isinstance(error, KernelError) else f"it raises {told(error)}"
-            self.add(kind, check, Finding(np.inf, reason=f"{where}{check}: {reason}"))
+            self.add(kind, check, Finding(np.inf, reason=f"{where}{check}: {reason}",
+                                          severity="wrong" if known else "not judged"))
 
     def say(self, kind, check, text):
         self.add(kind, check, Finding(np.inf, reason=text, severity="not judged"))

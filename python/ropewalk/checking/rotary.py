@@ -23,7 +23,7 @@ class Rotary:
         self.device = source.tensors()[0].device
         is_small = ROTARY.search(type(module).__name__) is not None
         self.module = copy.deepcopy(module) if is_small else module
-        self.called = is_small and "position_ids" in inspect.signature(module.forward).parameters
+        self.called = is_small and takes_positions(module.forward, source.layer)
         if is_small:
             self.module._forward_hooks.clear()
             self.module._forward_pre_hooks.clear()
@@ -103,6 +103,15 @@ class Rotary:
         for part in ([(q, k)] if len(names) > 1 else [(q,), (k,)]):
             out += list(flat(function(**{**words, **dict(zip(names, part))})))[:len(part)]
         return [(a.transpose(1, 2) if by_head else a)[0] for a in out]
+
+
+def takes_positions(function, layer):
+    """Whether it is called with a tensor, position_ids, and the kind of layers if there is one."""
+    signature = inspect.signature(function)
+    try:
+        return "position_ids" in signature.bind(*"xp", *([layer] if layer else [])).arguments
+    except TypeError:
+        return False
 
 
 def fitted(table, like):
