@@ -117,6 +117,13 @@ std::vector<std::pair<std::string, std::vector<double>>> with_errors(const harne
     if (each.key.ends_with("factor") && !each.list && value > 1 && value != std::floor(value))
       value = std::floor(value), add(fmt::format("{} cut to {}", each.key, value));
   }
+  if (model.scaling.starts_with("yarn")) {  // what should be divided is not, and the reverse
+    out.emplace_back("this model with its blend turned around", rule.inv_freq(in));
+    const auto plain = inverse_frequencies(model.rope_theta, model.rotary_dim);
+    for (std::size_t i = 0; i < plain.size(); ++i)
+      out.back().second[i] =
+          plain[i] + plain[i] / in.number("scaling_factor") - out.back().second[i];
+  }
   const std::int64_t size = model.tensors.empty() ? 0 : model.tensors[0].head_dim;
   if (size <= model.rotary_dim) return out;
   out.emplace_back("this model over the width of its heads",

@@ -136,6 +136,12 @@ TEST(FrequencyDifference, AnAccountFitsEveryPair) {
     if (8192 * each / (2 * std::numbers::pi) <= 1) each /= 8;
   EXPECT_EQ(account_of(exchanged, llama3),
             "these are the frequencies of this model with its ramp turned around" + within);
+  const harness::Case blended = model_of(1e4, "yarn", {4, 8192, 32, 1, 0, 0, 0, 1});
+  const auto right = harness::frequencies_of(blended);
+  for (std::size_t i = 0; i < right.size(); ++i)  // the shares of the divided and of the others
+    exchanged.values[i] = 1.25 * std::pow(1e4, -static_cast<double>(i) / 32) - right[i];
+  EXPECT_EQ(account_of(exchanged, blended),
+            "these are the frequencies of this model with its blend turned around" + within);
   for (const double small : {0.0, 4.2e-38})
     EXPECT_EQ(account_of({std::vector<double>(32, small), std::vector<double>(32, 0)}, plain),
               "these are zero, or below 1e-30: nothing turns");

@@ -115,24 +115,28 @@ def frequencies_hold(subject, rotary, truth, tokens):
     if np.all(error <= true * UNIT["bf16"]):
         found.severity = "wrong" if off > UNIT[truth["dtype"]] else "precision"
         found.reason = found.reason.replace("is not that of the rule", "has lost bits")
-    found.cause = account_of(subject, given)
+    found.cause = account_of(subject, given.tolist())
     return found
 
 
 def account_of(subject, frequencies):
     """What `ropewalk config` says of numbers that are not those of its rule, or nothing."""
     provider = subject.provider
-    said = answer(provider.config, provider.layer, provider.pairing, numbers=frequencies.tolist())
+    said = answer(provider.config, provider.layer, provider.pairing, numbers=frequencies)
     return said.get("account", "")
 
 
 def observed(subject, rotary):
-    """The frequencies that cos and sin show: the angle at position 1, made finer at 2, 4, 8, ..."""
-    at = [p for p in (1 << k for k in range(21)) if p < subject.context]
-    found, freq = subject.turn(rotary, at)[0], 0.0
-    for p, angle in zip(at, np.angle(found)):
-        freq = (angle + 2 * np.pi * np.round((p * freq - angle) / (2 * np.pi))) / p
-    return freq
+    """The frequencies that cos and sin show, printed as a tensor of five digits: the angle at position 1,
+    made finer at 2, 4, 8, ..., and then by the least squares of many."""
+    end = min(subject.context, 1 << 15)
+    angles, freq = np.angle(subject.turn(rotary, range(end))[0]), 0.0
+    for k in range(end.bit_length() + 1):
+        at = np.arange(end)[:, None] if 1 << k >= end else np.array([[1 << k]])
+        near = at * freq
+        whole = angles[at[:, 0]] + 2 * np.pi * np.round((near - angles[at[:, 0]]) / (2 * np.pi))
+        freq = (at * whole).sum(0) / (at * at).sum()
+    return f"tensor([{', '.join(f'{f:.4e}' for f in freq)}])"
 
 
 def angle_error(given, true, tokens):
@@ -191,8 +195,9 @@ def turns_hold(subject, rotary, positions, truth, dtype="f32"):
     found = subject.turn(rotary, positions, dtype)
     exact, room = expected(subject, rotary, positions, truth)
     bound = bound_of(exact, room, dtype)
+    rules = "" if subject.own(rotary) is not None else "the rule's "
     out = compared(found, exact, bound, positions,
-                   f"cos and sin in {dtype} are not those of position times inv_freq")
+                   f"cos and sin in {dtype} are not those of position times {rules}inv_freq")
     if not out.holds:
         out.cause = cause_of(subject, rotary, found, exact, np.array(positions), truth, dtype)
     return out
@@ -221,7 +226,7 @@ def cause_of(subject, rotary, found, exact, positions, truth, dtype):
         if fits(scale * np.exp(1j * angle)):
             return cause("angles_product_bf16")
     elif account := account_of(subject, observed(subject, rotary)):
-        return account
+        return account.removesuffix(", as far as they were printed")
     narrow, parts = bound_of(exact, 8 * UNIT["f32"], "bf16"), (found.real, found.imag)
     if np.all(np.abs(found - exact) <= narrow) and all(
             np.array_equal(rounded(part, "bf16"), part) for part in parts):

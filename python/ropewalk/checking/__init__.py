@@ -74,10 +74,10 @@ def check(model, config=None, *, pairing=None, strict=False):
         warnings.simplefilter("ignore")
         found = Checked(model, config, rule, pairing, strict)
     library = type(model).__module__.split(".")[0]
-    version = getattr(sys.modules[library], "__version__", "")
+    version = getattr(sys.modules.get(library), "__version__", "")
     devices = sorted({str(p.device).replace("meta", "without weights") for p in model.parameters()})
-    head = (f"{rule['model_type']} ({type(model).__name__}, {len(found.layers)} attention layers) against "
-            f"{whose}; torch {torch.__version__}, {library} {version}, {', '.join(devices)}")
+    head = (f"{rule['model_type'] or 'a model'} ({type(model).__name__}, {len(found.layers)} attention layers) against "
+            f"{whose}; torch {torch.__version__}, {f'{library} {version}'.strip()}, {', '.join(devices)}")
     return Report(head, found.rows, found.notes, strict)
 
 

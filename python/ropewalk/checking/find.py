@@ -3,6 +3,7 @@ uses what: seen in a run of a copy without weights, by hooks and by the function
 
 import copy
 import gc
+import inspect
 import re
 import sys
 import types
@@ -33,6 +34,20 @@ class Source:
     def tensors(self):
         return [getattr(self.module, n) for n in (self.frequencies, *self.tables) if n]
 
+    @property
+    def form(self):
+        """What it is called with beside a tensor, "position_ids" or "seq_len"; "": not so."""
+        if not ROTARY.search(type(self.module).__name__):
+            return ""
+        signature, layer = inspect.signature(self.module.forward), [self.layer] if self.layer else []
+        for given, words, name in ((("x", 0, *layer), {}, "position_ids"), (("x",), {"seq_len": 0}, "seq_len")):
+            try:
+                if name in signature.bind(*given, **words).arguments:
+                    return name
+            except TypeError:  # it takes others
+                pass
+        return ""
+
 
 @dataclass
 class Call:
@@ -56,12 +71,13 @@ def sources(model):
     out = []
     for path, module in model.named_modules():
         has, is_rotary = members(module), ROTARY.search(type(module).__name__)
+        by_table = is_rotary or hasattr(module, "rotary_dim")
         rest = {m[1]: n for n in has if (m := FREQUENCIES.match(n)) and has[n].ndim <= 1
                 and not re.search("original|long|short", n)}
         if is_rotary and "theta" in has and has["theta"].ndim == 1:
             rest[None] = "theta"
         found = [t for t in TABLES if all(n in has for n in t) and has[t[0]].ndim > 1
-                 and (is_rotary or t[0] not in ("cache", "embed_positions"))]
+                 and (by_table or t[0] not in ("cache", "embed_positions"))]
         for layer, name in rest.items() or ([(None, None)] if found else []):
             out.append(Source(path, module, layer, name, found[0] if found else ()))
     return out
@@ -102,9 +118,10 @@ class Trace:
         ghost = without_weights(model)
         named = dict(ghost.named_modules())
         self.ghosts = {id(named[s.path]) for s in found}
+        for source in found:
+            if source.form and not any(t.is_meta or not t.numel() for t in source.tensors()):
+                named[source.path].forward = for_real(source)
         for path in {s.path for s in found}:
-            if isinstance(getattr(named[path], "rope_type", None), str):
-                named[path].rope_type = "default"  # what depends on the length would look at positions
             named[path].register_forward_hook(self.after_source(path), with_kwargs=True)
         for path in layers:
             named[path].register_forward_pre_hook(self.before_layer(path), with_kwargs=True)
@@ -152,6 +169,21 @@ class Trace:
             self.calls[self.stack[-1]].append(call)
 
 
+def for_real(source):
+    """A forward that runs on a copy with values, on zeros: it may look at positions."""
+    module, device = copy.deepcopy(source.module), source.tensors()[0].device
+
+    def zeros(value):
+        return torch.zeros_like(value, device=device) if torch.is_tensor(value) else value
+
+    def forward(*args, **words):
+        with torch.device(device):
+            out = module(*map(zeros, args), **{n: zeros(v) for n, v in words.items()})
+        return tuple(t.to("meta") for t in out) if isinstance(out, tuple) else out.to("meta")
+
+    return forward
+
+
 def callers(frame):
     while frame := frame.f_back:
         yield frame
@@ -164,7 +196,10 @@ def run(ghost):
     if not hasattr(ghost, "config") or not hasattr(ghost.config, "to_dict"):
         return ghost(ids)
     words = {"use_cache": False} if getattr(ghost.config, "use_cache", None) else {}
-    return ghost(input_ids=ids, attention_mask=mask, **words)
+    try:
+        return ghost(input_ids=ids, attention_mask=mask, **words)
+    except RuntimeError:  # in older releases it has two
+        return ghost(input_ids=ids, **words)
 
 
 def alike(one, other):

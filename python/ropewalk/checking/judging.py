@@ -53,7 +53,12 @@ class Checked:
         count = sum(k["count"] for k in kinds) or depth[0]
         self.wanted = kinds if len(kinds) > 1 else [{**rule, "layer": None, "count": count}]
         self.users = {k["layer"]: set() for k in self.wanted}
-        for kind in self.kinds():
+        kinds, seen = self.kinds(), not self.why and any(s.users for s in self.found)
+        idle = [k for k in kinds if seen and not any(s.users for s in k)]
+        if idle:
+            self.notes.append("not judged, as no attention layer uses it: " + ", ".join(
+                f"{k[0].path} {k[0].layer or ''}".strip() for k in idle))
+        for kind in (k for k in kinds if k not in idle):
             self.judge(kind)
         self.judge_layers(sum(k["count"] for k in rule.get("layers") or [] if not k["rotated"]))
 
@@ -103,53 +108,64 @@ class Checked:
                 "attention_scaling": rule["attention_scale"], "base": rule["rope_theta"],
                 "rope_type": "default" if rule["scaling"] == "none" else rule["scaling"]})
             return self.say(kind, "found", "on meta: only attributes can be judged")
-        rotary = subject.fresh()
-        what = f"{rule['scaling']} of the config" if rule["scaling"] != "none" else (
-            f"of theta {rule['rope_theta']:,g}")
-        self.one(kind, "frequencies", lambda: frequencies_now(subject), f"inv_freq {what}")
-        if source.tables:
-            self.judge_tables(kind, rotary, layer)
-        if rotary.called:
-            self.judge_calls(kind, subject, rotary)
-        for dtype in ("bf16", "f16"):
-            self.one(kind, f"cast_{dtype}", lambda: laws.cast(subject, dtype),
-                     f"a cast to {dtype} keeps inv_freq", f"after a cast to {dtype}, ")
+        if source.form == "position_ids" or not source.tables:
+            what = f"{rule['scaling']} of the config" if rule["scaling"] != "none" else (
+                f"of theta {rule['rope_theta']:,g}")
+            self.one(kind, "frequencies", lambda: frequencies_now(subject), f"inv_freq {what}")
+        if source.tables and source.form != "seq_len":
+            self.judge_length(kind, subject)
+        if source.form:
+            self.judge_calls(kind, subject)
+        elif source.tables:
+            self.one(kind, "table", lambda: rows_hold(subject, subject.provider.dtypes[0]), ROWS)
+        else:
+            self.say(kind, "rows", "how it makes cos and sin of inv_freq is not known")
         self.one(kind, "rotation", lambda: laws.rotation(subject),
                  f"q and k in {subject.pairs} pairs, {rule['pairing']}")
         if not source.calls:
             self.judge_attributes(kind, {"is_neox_style": rule["pairing"] == "half_split"})
 
-    def subject_of(self, source, layer, stored=False):
+    def subject_of(self, source, layer):
         angles = "division" if (source.frequencies or "").endswith("timescale") else "f32"
-        own = WORDS.get(getattr(source.module, source.tables[0]).dtype, "f32") if stored else (
-            self.rule["dtype"])
-        dtypes = (own,) if stored else ("f32", own) if own in ("f16", "bf16") else ("f32",)
+        own = self.rule["dtype"]
+        dtypes = ("f32", own) if own in ("f16", "bf16") else ("f32",)
+        if not source.form and source.tables:
+            dtypes = (WORDS.get(getattr(source.module, source.tables[0]).dtype, "f32"),)
         axes = max(self.rule["axes"]) + 1 if "axes" in self.rule else None
-        provider = Provider(lambda _: Rotary(source, stored, axes), None, self.config, angles,
+        provider = Provider(lambda _: Rotary(source, axes), None, self.config, angles,
                             source.path or "model", layer, self.pairing, dtypes, None, False)
         provider.units = 3 if source.tensors()[0].is_cuda else 2
         return Subject(provider)
 
-    def judge_tables(self, kind, rotary, layer):
-        subject = self.subject_of(kind[0], layer, stored=True)
-        rows, context = len(rotary.columns()[0]), declared_context(self.config, 0)
-        self.add(kind, "length", Finding(
-            0.0 if rows >= context else np.inf, first=rows, reason=f"its table ends at position "
-            f"{rows - 1:,}, and the config's context at {context - 1:,}"), f"a table of {rows:,} rows")
-        if not rotary.called:
-            subject.context = min(rows, context or rows)
-            self.one(kind, "table", lambda: rows_hold(subject, subject.provider.dtypes[0]), ROWS)
+    def judge_length(self, kind, subject):
+        rotary, context = subject.fresh(), declared_context(self.config, 0)
+        rows, found = len(rotary.columns()[0]), Finding()
+        if rows < context:
+            found = Finding(np.inf, first=rows, reason=f"its table ends at position {rows - 1:,}, and the "
+                            f"config's context at {context - 1:,}")
+        if rows < context and kind[0].frequencies and all(c.function for c in kind[0].calls):
+            found.severity, found.reason = "not judged", f"{found.reason}: whether it grows is not known"
+            grown = self.subject_of(replace(kind[0], tables=()), subject.provider.layer)
+            self.one(kind, "frequencies", lambda: frequencies_now(grown), "inv_freq, by which it may grow")
+        self.add(kind, "length", found, f"a table of {rows:,} rows")
+        subject.context = min(rows, context or rows)
+        subject.original = min(subject.original, subject.context)
 
-    def judge_calls(self, kind, subject, rotary):
+    def judge_calls(self, kind, subject):
+        at_first = len(self.rows)
         self.one(kind, "rows", lambda: rows_hold(subject, "f32"), ROWS)
         at = edges(min(subject.context, MOST))
         for dtype in subject.provider.dtypes[1:]:
             self.one(kind, "rows", lambda: turns_hold(subject, subject.fresh(), at, subject.answer, dtype),
                      f"in {dtype} too")
-        self.one(kind, "autocast", lambda: under_autocast(subject, rotary), "under autocast too",
-                 "under torch.autocast, ")
+        if all(r["check"] != "rows" or r["verdict"] == "ok" for r in self.rows[at_first:]):
+            self.one(kind, "autocast", lambda: under_autocast(subject), "under autocast too",
+                     "under torch.autocast, ")
         if subject.answer["scaling"] in GROWS:
             self.one(kind, "state", lambda: laws.shorter_after_longer(subject), "after longer calls too")
+        for dtype in ("bf16", "f16"):
+            self.one(kind, f"cast_{dtype}", lambda: laws.cast(subject, dtype),
+                     f"a cast to {dtype} keeps inv_freq", f"after a cast to {dtype}, ")
 
     def judge_attributes(self, kind, wanted):
         module, layer = kind[0].module, kind[0].layer
@@ -166,7 +182,7 @@ class Checked:
         """How many layers turn by what, and those for which nothing was found."""
         total, users = sum(k["count"] for k in self.wanted) + still, self.users
         bare = [p for p in self.layers if not any(p in u for u in users.values())]
-        for kind in self.wanted if not self.why else []:
+        for kind in self.wanted if not self.why and any(users.values()) else []:
             turning, what = len(users[kind["layer"]]), kind["layer"] or "the config's rule"
             if turning == kind["count"] or total == len(self.layers):
                 self.add([], "layers", Finding(
@@ -223,6 +239,7 @@ def rows_hold(s, dtype):
     return replace(worse(found), compared=sum(f.compared for f in found) // s.pairs)
 
 
-def under_autocast(s, rotary):
+def under_autocast(s):
+    rotary = s.fresh()
     with torch.autocast(rotary.device.type, torch.bfloat16):
-        return turns_hold(s, s.fresh(), edges(s.original), s.answer, "bf16")
+        return turns_hold(s, rotary, edges(s.original), s.answer, "bf16")

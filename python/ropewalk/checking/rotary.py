@@ -15,15 +15,14 @@ POSITIONS = "position_ids", "positions", "input_pos"
 
 
 class Rotary:
-    """Called with positions [batch, tokens], or [axes, batch, tokens]. `stored`: the rows of its
-    tables answer, not the module."""
+    """Called with positions [batch, tokens], or [axes, batch, tokens]. The module answers if it is called
+    so, or else its tables."""
 
-    def __init__(self, source, stored=False, axes=None):
-        self.source, self.stored, self.axes, module = source, stored, axes, source.module
+    def __init__(self, source, axes=None):
+        self.source, self.axes, self.form, module = source, axes, source.form, source.module
         self.device = source.tensors()[0].device
         is_small = ROTARY.search(type(module).__name__) is not None
         self.module = copy.deepcopy(module) if is_small else module
-        self.called = is_small and takes_positions(module.forward, source.layer)
         if is_small:
             self.module._forward_hooks.clear()
             self.module._forward_pre_hooks.clear()
@@ -31,8 +30,13 @@ class Rotary:
         if source.calls and (source.calls[0].function or is_small):
             self.rotate = self.turn
 
-    inv_freq = property(lambda self: self.source.frequencies and getattr(
-        self.module, self.source.frequencies))
+    @property
+    def inv_freq(self):
+        """None: tables turn, however they came to be."""
+        by_table = self.form == "seq_len" or (not self.form and self.source.tables)
+        return None if by_table or not self.source.frequencies else getattr(
+            self.module, self.source.frequencies)
+
     timescale = inv_freq
 
     def __call__(self, positions, dtype):
@@ -48,9 +52,12 @@ class Rotary:
         positions = positions.to(self.device)
         if self.axes and positions.ndim == 2:
             positions = positions.expand(self.axes, *positions.shape)
-        if self.stored or not self.called:
+        if not self.form:
             return tuple(t[positions] for t in self.columns())
         x = torch.zeros(1, 1, dtype=DTYPES[dtype], device=self.device)
+        if self.form == "seq_len":
+            tables = self.module(x, seq_len=int(positions.max()) + 1)
+            return tuple(t.reshape(-1, t.shape[-1])[positions] for t in tables)
         return self.module(x, positions, *([self.source.layer] if self.source.layer else []))
 
     def columns(self):
@@ -70,11 +77,11 @@ class Rotary:
     def sin_first(self):
         """Whether the module gives sin before cos, as the function that takes them says, or position 0 of
         a copy, as a call may change the module."""
-        if self.stored or not self.called:
+        if self.form != "position_ids":
             return False
         if names := [n for c in self.source.calls[:1] for n in c.words if n in ("cos", "sin")]:
             return names[0] == "sin"
-        out = Rotary(self.source, axes=self.axes).native(torch.zeros(1, 1, dtype=torch.long), "f32")
+        out = Rotary(self.source, self.axes).native(torch.zeros(1, 1, dtype=torch.long), "f32")
         return isinstance(out, tuple) and not out[0].any() and bool(out[1].all())
 
     def turn(self, q, k, positions, dtype):
@@ -103,15 +110,6 @@ class Rotary:
         for part in ([(q, k)] if len(names) > 1 else [(q,), (k,)]):
             out += list(flat(function(**{**words, **dict(zip(names, part))})))[:len(part)]
         return [(a.transpose(1, 2) if by_head else a)[0] for a in out]
-
-
-def takes_positions(function, layer):
-    """Whether it is called with a tensor, position_ids, and the kind of layers if there is one."""
-    signature = inspect.signature(function)
-    try:
-        return "position_ids" in signature.bind(*"xp", *([layer] if layer else [])).arguments
-    except TypeError:
-        return False
 
 
 def fitted(table, like):
