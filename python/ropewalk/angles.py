@@ -199,17 +199,18 @@ def turns_hold(subject, rotary, positions, truth, dtype="f32"):
     out = compared(found, exact, bound, positions,
                    f"cos and sin in {dtype} are not those of position times {rules}inv_freq")
     if not out.holds:
-        out.cause = cause_of(subject, rotary, found, exact, np.array(positions), truth, dtype)
+        out.cause = cause_of(subject, rotary, found, exact, np.array(positions), truth, dtype, out.first)
     return out
 
 
-def cause_of(subject, rotary, found, exact, positions, truth, dtype):
+def cause_of(subject, rotary, found, exact, positions, truth, dtype, first):
     """What the angles are instead, if all of them fit; else nothing."""
     def fits(other, room=8 * UNIT["f32"]):
         return np.all(np.abs(found - other) <= bound_of(other, room, dtype))
 
     others = {cause("angles_of_rounded", t): rounded(positions, t) for t in ("bf16", "f16")}
     others |= {cause("angles_of_position", d): positions + d for d in (1, -1)}
+    others[cause("clamps", max(first - 1, 0))] = np.minimum(positions, max(first - 1, 0))
     for what, at in others.items():
         if not np.array_equal(at, positions):
             if fits(expected(subject, rotary, at, truth)[0]):
@@ -219,8 +220,9 @@ def cause_of(subject, rotary, found, exact, positions, truth, dtype):
         return cause("angles_without_factor", scale)
     if scale != 1 and fits(scale * exact):
         return cause("factor_twice", scale)
-    if fits(exact.conj()):
-        return cause("angles_back")
+    for name, other in (("angles_back", exact.conj()), ("cos_for_sin", 1j * exact.conj())):
+        if fits(other):
+            return cause(name)
     if (freq := subject.own(rotary)) is not None and freq.size == subject.pairs:
         angle = rounded(rounded(positions[..., None] * 1.0, "bf16") * rounded(freq, "bf16"), "bf16")
         if fits(scale * np.exp(1j * angle)):

@@ -279,12 +279,14 @@ def rotation_in(s, positions, dtype):
 
     def exact_by(axes):
         at = positions[axes].T[None] if positions.ndim == 2 else positions
-        if s.own(rotary) is None and positions.ndim == 1:  # its cos and sin, which other laws judge
-            return s.turn(rotary, positions, dtype)[0][:, None], 0.0
         exact, room = expected(s, rotary, at, s.answer)
+        if positions.ndim == 1:  # its own, which other laws judge
+            exact = s.turn(rotary, positions, dtype)
         return exact[0][:, None], bound_of(exact, room, dtype)[0][:, None]
 
     exact, room = exact_by(axes)
+    if not np.isfinite(exact).all():
+        raise Skipped("its cos and sin are not finite")
     ways = []
     for a in ("half_split", "interleaved"):
         for b in ("half_split", "interleaved"):
@@ -317,7 +319,11 @@ def rotation_in(s, positions, dtype):
             # Q and K in one other order of elements have the same products.
             kind = "contract" if taken == s.answer["pairing"] and sign > 0 else "wrong"
             return replace(first, cause=what, severity=kind)
-    for axis in range(max(axes or [0]) + 1 if positions.ndim == 2 else 0):
-        if turned(*exact_by([axis] * s.pairs), s.answer["pairing"], s.answer["pairing"], 1).holds:
-            return replace(first, cause=cause("axis_for_all", axis))
+    others, n = {}, len(positions) if positions.ndim == 2 else 0
+    for a, b in np.ndindex(n, n):
+        others[cause("axes_exchanged", *sorted((a, b))) if a != b else cause("axis_for_all", a)] = [
+            a if a == b or axis == b else b if axis == a else axis for axis in axes]
+    for what, axes in others.items():
+        if turned(*exact_by(axes), s.answer["pairing"], s.answer["pairing"], 1).holds:
+            return replace(first, cause=what)
     return first

@@ -29,7 +29,7 @@ class Source:
     frequencies: str = None    # the names of its tensors
     tables: tuple = ()
     users: list = field(default_factory=list)  # paths of attention layers
-    calls: list = field(default_factory=list)  # what rotates q and k there, of one layer
+    ways: dict = field(default_factory=dict)   # what rotates there -> (calls of one layer, paths of all)
 
     def tensors(self):
         return [getattr(self.module, n) for n in (self.frequencies, *self.tables) if n]
@@ -161,6 +161,8 @@ class Trace:
                 self.functions[code] = next((f for f in gc.get_referrers(code)
                                              if isinstance(f, types.FunctionType)), None)
             function = self.functions[code]
+            if function is None:
+                return
         elif code.co_name != "forward" or "input_pos" not in names or id(
                 frame.f_locals["self"]) not in self.ghosts:
             return
@@ -204,16 +206,12 @@ def run(ghost):
 
 def alike(one, other):
     """Whether two sources are equal: their tensors, their numbers, and what they call."""
-    def numbers(module):
-        return {n: v for n, v in vars(module).items() if isinstance(v, (int, float, str))
-                and n != "layer_idx"}
+    def words(source):
+        numbers = {n: v for n, v in vars(source.module).items() if isinstance(v, (int, float, str))}
+        return (type(source.module), getattr(source.module.forward, "__func__", None), [*source.ways],
+                source.layer, source.frequencies, source.tables, {**numbers, "layer_idx": None})
 
-    def functions(source):
-        return [getattr(source.module.forward, "__func__", None), *(c.function for c in source.calls)]
-
-    return type(one.module) is type(other.module) and all(
-        getattr(one, n) == getattr(other, n) for n in ("layer", "frequencies", "tables")) and numbers(
-        one.module) == numbers(other.module) and functions(one) == functions(other) and all(
+    return words(one) == words(other) and all(
         a is b or (a.shape, a.dtype, a.device) == (b.shape, b.dtype, b.device) and (
             a.is_meta or torch.equal(a, b)) for a, b in zip(one.tensors(), other.tensors()))
 
@@ -246,5 +244,6 @@ def who_uses_what(model, found, layers):
         for source in mine:
             if why or path in rotating or not rotating:
                 source.users.append(path)
-                source.calls = source.calls or (trace.calls[path] if trace else [])
+                calls = trace.calls[path] if trace else []
+                source.ways.setdefault(tuple(c.function for c in calls), (calls, []))[1].append(path)
     return why, rotating

@@ -120,19 +120,23 @@ class Checked:
             self.one(kind, "table", lambda: rows_hold(subject, subject.provider.dtypes[0]), ROWS)
         else:
             self.say(kind, "rows", "how it makes cos and sin of inv_freq is not known")
-        self.one(kind, "rotation", lambda: laws.rotation(subject),
-                 f"q and k in {subject.pairs} pairs, {rule['pairing']}")
-        if not source.calls:
+        for way, (calls, _) in source.ways.items():
+            users = [user for s in kind for user in s.ways[way][1]]
+            turning = self.subject_of(source, layer, calls)
+            turning.context, turning.original = subject.context, subject.original
+            self.one([replace(source, users=users)], "rotation", lambda: laws.rotation(turning),
+                     f"q and k in {subject.pairs} pairs, {rule['pairing']}")
+        if not any(source.ways):  # of vLLM's modules
             self.judge_attributes(kind, {"is_neox_style": rule["pairing"] == "half_split"})
 
-    def subject_of(self, source, layer):
+    def subject_of(self, source, layer, calls=()):
         angles = "division" if (source.frequencies or "").endswith("timescale") else "f32"
         own = self.rule["dtype"]
         dtypes = ("f32", own) if own in ("f16", "bf16") else ("f32",)
         if not source.form and source.tables:
             dtypes = (WORDS.get(getattr(source.module, source.tables[0]).dtype, "f32"),)
         axes = max(self.rule["axes"]) + 1 if "axes" in self.rule else None
-        provider = Provider(lambda _: Rotary(source, axes), None, self.config, angles,
+        provider = Provider(lambda _: Rotary(source, axes, calls), None, self.config, angles,
                             source.path or "model", layer, self.pairing, dtypes, None, False)
         provider.units = 3 if source.tensors()[0].is_cuda else 2
         return Subject(provider)
@@ -143,7 +147,7 @@ class Checked:
         if rows < context:
             found = Finding(np.inf, first=rows, reason=f"its table ends at position {rows - 1:,}, and the "
                             f"config's context at {context - 1:,}")
-        if rows < context and kind[0].frequencies and all(c.function for c in kind[0].calls):
+        if rows < context and kind[0].frequencies and all(all(way) for way in kind[0].ways):
             found.severity, found.reason = "not judged", f"{found.reason}: whether it grows is not known"
             grown = self.subject_of(replace(kind[0], tables=()), subject.provider.layer)
             self.one(kind, "frequencies", lambda: frequencies_now(grown), "inv_freq, by which it may grow")

@@ -18,8 +18,9 @@ class Rotary:
     """Called with positions [batch, tokens], or [axes, batch, tokens]. The module answers if it is called
     so, or else its tables."""
 
-    def __init__(self, source, axes=None):
+    def __init__(self, source, axes=None, calls=()):
         self.source, self.axes, self.form, module = source, axes, source.form, source.module
+        self.calls = calls or next((c for c, _ in source.ways.values() if c), [])
         self.device = source.tensors()[0].device
         is_small = ROTARY.search(type(module).__name__) is not None
         self.module = copy.deepcopy(module) if is_small else module
@@ -27,7 +28,7 @@ class Rotary:
             self.module._forward_hooks.clear()
             self.module._forward_pre_hooks.clear()
             self.cast = lambda dtype: self.module.to(DTYPES[dtype])
-        if source.calls and (source.calls[0].function or is_small):
+        if self.calls and (self.calls[0].function or is_small):
             self.rotate = self.turn
 
     @property
@@ -79,7 +80,7 @@ class Rotary:
         a copy, as a call may change the module."""
         if self.form != "position_ids":
             return False
-        if names := [n for c in self.source.calls[:1] for n in c.words if n in ("cos", "sin")]:
+        if names := [n for c in self.calls[:1] for n in c.words if n in ("cos", "sin")]:
             return names[0] == "sin"
         out = Rotary(self.source, self.axes).native(torch.zeros(1, 1, dtype=torch.long), "f32")
         return isinstance(out, tuple) and not out[0].any() and bool(out[1].all())
@@ -87,9 +88,9 @@ class Rotary:
     def turn(self, q, k, positions, dtype):
         """q and k [tokens, heads, rotary_dim] as the attention turns them; positions [tokens] or [axes,
         tokens]."""
-        call, at = self.source.calls[0], torch.from_numpy(positions)[..., None, :].to(self.device)
+        call, at = self.calls[0], torch.from_numpy(positions)[..., None, :].to(self.device)
         names, words, out = call.rotated, dict(call.words), []
-        if len(names) == 1 and len(self.source.calls) == 1:
+        if len(names) == 1 and len(self.calls) == 1:
             raise KernelError("the layer turns one tensor, not q and k")
         if {"cos", "sin", "freqs_cis"} & {*words}:
             by_row = words.get("position_ids") is not None and "cos" in words and words["cos"].ndim == 2
