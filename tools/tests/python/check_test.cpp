@@ -6,26 +6,21 @@
 namespace {
 
 TEST(Check, WhatIsNoModelIsToldBeforePythonStarts) {
-  const std::string rest =
-      R"(, "rope_theta": 1e4, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 64})";
-  spill(scratch() / "empty/no.json", "{}");
   spill(scratch() / "broken/config.json", "{");
-  spill(scratch() / "unknown/config.json", R"({"model_type": "my_own")" + rest);
-  spill(scratch() / "right/config.json", R"({"model_type": "llama")" + rest);
+  spill(scratch() / "own/config.json", R"({"model_type": "my_own", "num_attention_heads": 4,
+      "num_key_value_heads": 4, "head_dim": 64, "rope_theta": 10000})");
   spill(scratch() / "load.py", "");
-  const std::string python = "/no/python", neither = ": neither a folder with";
   const std::pair<std::string, std::string> targets[] = {
       {"no/where.py::load", "no/where.py: no such file or folder"},
-      {"empty", "empty: this folder has no config.json"},
-      {"load.py::", "load.py::" + neither},
-      {"right/config.json", "right/config.json" + neither},
+      {"/", "/: this folder has no config.json"},
+      {"load.py", "load.py: neither a folder with"},
+      {"own/config.json::load", "own/config.json::load: neither a folder with"},
       {"broken", "broken/config.json:"},
-      {"unknown", "--pairing"},
-      {"right --config broken/config.json", "broken/config.json:"},
-      {"right", python},  // from here on they are models
-      {"load.py::load", python},
-      {"unknown --pairing half_split", python},
-      {"broken --config right/config.json", python}};
+      {"own", "--pairing"},
+      {"own --config broken/config.json --pairing half_split", "broken/config.json:"},
+      {"own --pairing half_split", "/no/python"},  // from here on they are models
+      {"broken --config own/config.json --pairing half_split", "/no/python"},
+      {"load.py::load", "/no/python"}};
   for (const auto& [target, words] : targets) {
     const Result r =
         ropewalk("check --python /no/python " + target, "cd " + scratch().string() + " && ");
@@ -33,6 +28,13 @@ TEST(Check, WhatIsNoModelIsToldBeforePythonStarts) {
     EXPECT_EQ(lines_in(r.err), 1) << target << r.err;
     EXPECT_TRUE(contains(r.err, words)) << target << r.err;
   }
+}
+
+using CheckOfModels = WithNumpy;
+TEST_F(CheckOfModels, NamesWhatIsPlanted) {
+  const Result r = script("checked.py");
+  if (r.code == 77) GTEST_SKIP() << r.out;  // without torch or transformers
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
 }
 
 }  // namespace
