@@ -122,7 +122,7 @@ def main(target, config="", strict="", form="", pairing=""):
     try:
         model = built(target)
     except Exception as error:
-        raise KernelError(f"{target} gives no model: {told(error)}") from None
+        raise KernelError(f"gives no model: {told(error)}") from None
     say("working")
     found = check(model, config or (target if os.path.isdir(target) else None), pairing=pairing or None,
                   strict=bool(strict))
@@ -137,7 +137,9 @@ def built(target):
     made for real."""
     file, _, name = target.partition("::")
     if name:
-        return getattr(import_file(file), name)()
+        module = import_file(file)
+        _require(hasattr(module, name), f"no function is called {name}")
+        return getattr(module, name)()
     from transformers import AutoConfig, AutoModel
 
     with warnings.catch_warnings():
