@@ -73,10 +73,10 @@ class Subject:
 
     def own(self, rotary):
         """Its inv_freq [pairs]; None: it shows none, or keeps it in another order than its pairs, as it may
-        with several axes: then it does not fall."""
+        with several axes: then it rises somewhere."""
         given = getattr(rotary, "inv_freq", None)
         if "axes" in self.answer and given is not None and not all(
-                (np.diff(numpy_of(f).ravel()) < 0).all() for f in (given, self.answer["inv_freq"])):
+                (np.diff(numpy_of(f).ravel()) <= 0).all() for f in (given, self.answer["inv_freq"])):
             return None
         if self.provider.angles == "division" and hasattr(rotary, "timescale"):
             return 1 / numpy_of(rotary.timescale).ravel()

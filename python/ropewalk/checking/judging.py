@@ -37,6 +37,7 @@ class Checked:
         found, every = sources(model), attentions(model)
         own = getattr(model, "config", None)
         types = {getattr(c, "model_type", None) for c in (own, getattr(own, "text_config", None), None)}
+        types.add(rule["model_type"])
         left = [n for n, m in {**every, **{s.path: s.module for s in found}}.items()
                 if OTHER.search(f"{n} {type(m).__name__}")
                 or getattr(getattr(m, "config", None), "model_type", None) not in types]
