@@ -95,7 +95,8 @@ def frequencies_hold(subject, rotary, truth, tokens):
     if given is None:
         raise Skipped("it has no attribute inv_freq; cos and sin are held to the rule's")
     if given.shape != true.shape:
-        return Finding(np.inf, reason=f"it has {given.size} frequencies, not {true.size}")
+        whole = cause("whole_head") if 2 * given.size == truth["head_dim"] else ""
+        return Finding(np.inf, reason=f"it has {given.size} frequencies, not {true.size}", cause=whole)
     allowed = true * np.array(truth["f32_rounding"])
     if subject.provider.angles == "exact":
         allowed = allowed * 2.0**-29  # computed in f64

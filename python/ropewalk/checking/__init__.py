@@ -70,7 +70,7 @@ def check(model, config=None, *, pairing=None, strict=False):
     model = unwrapped(model)
     config, whose = config_of(model, config)
     rule = answer(config, pairing=pairing)
-    with torch.random.fork_rng(devices=[]), torch.no_grad(), warnings.catch_warnings():
+    with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = Checked(model, config, rule, pairing, strict)
     library = type(model).__module__.split(".")[0]

@@ -40,7 +40,8 @@ class Source:
         if not ROTARY.search(type(self.module).__name__):
             return ""
         signature, layer = inspect.signature(self.module.forward), [self.layer] if self.layer else []
-        for given, words, name in ((("x", 0, *layer), {}, "position_ids"), (("x",), {"seq_len": 0}, "seq_len")):
+        for given, words, name in ((("x", 0, *layer), {}, "position_ids"),
+                                   (("x",), {"seq_len": 0}, "seq_len")):
             try:
                 if name in signature.bind(*given, **words).arguments:
                     return name
@@ -69,7 +70,7 @@ def members(module):
 
 def sources(model):
     out = []
-    for path, module in model.named_modules():
+    for path, module in model.named_modules(remove_duplicate=False):
         has, is_rotary = members(module), ROTARY.search(type(module).__name__)
         by_table = is_rotary or hasattr(module, "rotary_dim")
         rest = {m[1]: n for n in has if (m := FREQUENCIES.match(n)) and has[n].ndim <= 1
@@ -84,9 +85,8 @@ def sources(model):
 
 
 def attentions(model):
-    """{path: module}: the innermost modules that are called attention and have weights."""
-    named = {p: m for p, m in model.named_modules() if ATTENTION.search(type(m).__name__)
-             and any(True for _ in m.parameters())}
+    """{path: module}: the innermost modules that are called attention and have parts."""
+    named = {p: m for p, m in model.named_modules() if ATTENTION.search(type(m).__name__) and m._modules}
     return {p: m for p, m in named.items() if not any(q != p and q.startswith(p + ".") for q in named)}
 
 
@@ -110,43 +110,48 @@ def flat(value):
 
 
 class Trace:
-    """`uses`: {attention: {(path of a source, layer)}}; `calls`: {attention: [Call]}."""
+    """`uses`: {attention: {(id of a source's module, layer)}}; `calls`: {attention: [Call]}; `others`:
+    attentions that turn by what no source made."""
 
     def __init__(self, model, found, layers):
         self.uses, self.calls = {p: set() for p in layers}, {p: [] for p in layers}
         self.made, self.kept, self.stack = {}, [], []
-        ghost = without_weights(model)
+        ghost = without_weights(model).eval()
         named = dict(ghost.named_modules())
         self.ghosts = {id(named[s.path]) for s in found}
         for source in found:
             if source.form and not any(t.is_meta or not t.numel() for t in source.tensors()):
                 named[source.path].forward = for_real(source)
-        for path in {s.path for s in found}:
-            named[path].register_forward_hook(self.after_source(path), with_kwargs=True)
+        for module, source in {named[s.path]: s for s in found}.items():
+            module.register_forward_hook(self.after_source(id(source.module)), with_kwargs=True)
         for path in layers:
             named[path].register_forward_pre_hook(self.before_layer(path), with_kwargs=True)
             named[path].register_forward_hook(lambda *_: self.stack.pop() and None)
-        self.functions, before = {}, sys.getprofile()
+        self.functions, self.entered, self.others, before = {}, set(), [], sys.getprofile()
         with torch.no_grad(), torch.device("meta"):
             sys.setprofile(self.called)
             try:
                 run(ghost)
+            except Exception:
+                if self.entered != {*layers}:  # what comes behind them does not matter
+                    raise
             finally:
                 sys.setprofile(before)
 
-    def after_source(self, path):
+    def after_source(self, which):
         def hook(_, args, words, out):
             layer = next((a for a in (*args, *words.values()) if isinstance(a, str)), None)
             for tensor in flat(out):
-                self.made[id(tensor)] = path, layer
+                self.made[id(tensor)] = which, layer
                 self.kept.append(tensor)
             if self.stack:
-                self.uses[self.stack[-1]].add((path, layer))
+                self.uses[self.stack[-1]].add((which, layer))
         return hook
 
     def before_layer(self, path):
         def hook(_, args, words):
             self.stack.append(path)
+            self.entered.add(path)
             self.uses[path] |= {self.made[id(t)] for t in flat((args, words)) if id(t) in self.made}
         return hook
 
@@ -169,6 +174,8 @@ class Trace:
         call = Call(function, {n: frame.f_locals[n] for n in names if n != "self"})
         if call.rotated and not any(f.f_code in self.functions for f in callers(frame)):
             self.calls[self.stack[-1]].append(call)
+            if self.made and function and not any(id(v) in self.made for v in call.words.values()):
+                self.others.append(self.stack[-1])
 
 
 def for_real(source):
@@ -227,8 +234,8 @@ def nearest(path, found):
 
 
 def who_uses_what(model, found, layers):
-    """Fills in users and calls. Returns why that was not seen but taken from names, or "", and the layers
-    that rotate as far as that was seen."""
+    """Fills in users and calls. Returns why that was not seen but taken from names, or "", the layers that
+    rotate as far as that was seen, and those that do so by what no source made."""
     try:
         trace, why = Trace(model, found, layers), ""
     except Exception as error:
@@ -236,8 +243,8 @@ def who_uses_what(model, found, layers):
     rotating = {p for p in layers if trace and trace.calls[p]}
     for path, module in layers.items():
         used = trace.uses[path] if trace else set()
-        mine = [s for s in found if (s.path, s.layer) in used] or [
-            s for s in found if (s.path, None) in used]
+        mine = [s for s in found if (id(s.module), s.layer) in used] or [
+            s for s in found if (id(s.module), None) in used]
         if not mine and (why or path in rotating):
             kind = getattr(module, "layer_type", getattr(module, "attention_type", None))
             mine = nearest(path, [s for s in found if s.layer in (None, kind)])
@@ -246,4 +253,4 @@ def who_uses_what(model, found, layers):
                 source.users.append(path)
                 calls = trace.calls[path] if trace else []
                 source.ways.setdefault(tuple(c.function for c in calls), (calls, []))[1].append(path)
-    return why, rotating
+    return why, rotating, trace.others if trace else []

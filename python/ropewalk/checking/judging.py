@@ -46,9 +46,11 @@ class Checked:
         if left:
             self.notes.append(f"not judged: {len(left)} modules of images, sound, cross-attention or parts "
                               f"with a config of their own, such as {left[0]}")
-        self.why, self.rotating = who_uses_what(model, self.found, self.layers)
+        self.why, self.rotating, others = who_uses_what(model, self.found, self.layers)
         if self.why:
             self.notes.append(f"which layers use what was taken from names: {self.why}")
+        if others:
+            self.notes.append(f"not judged: {others[0]} turns by cos and sin that no module made")
         kinds = [k for k in rule.get("layers") or [] if k["rotated"]]
         depth = [part_of(config)[n] for n in DEPTHS if n in part_of(config)] + [len(self.layers)]
         count = sum(k["count"] for k in kinds) or depth[0]
@@ -68,7 +70,7 @@ class Checked:
         counts = severity == "wrong" or (self.strict and severity in ("edge", "precision"))
         self.rows.append({
             "verdict": "FAIL" if counts else severity or "ok", "check": check, "severity": severity,
-            "layers": sum(len(s.users) for s in kind), "module": kind[0].path if kind else "",
+            "layers": len({user for s in kind for user in s.users}), "module": kind[0].path if kind else "",
             "text": found.reason if severity else text, "cause": found.cause if severity else "",
             "where": found.where if severity else "", "margin": number(found.margin),
             "position": found.first if severity else None})
@@ -100,8 +102,8 @@ class Checked:
     def judge(self, kind):
         source, layer = kind[0], self.layer_of(kind)
         self.users[layer] |= {user for s in kind for user in s.users}
-        if any(t.numel() == 0 for t in source.tensors()):
-            return self.say(kind, "found", "its tensors have no elements here: sharded, or not loaded")
+        if any(t.numel() == 0 or hasattr(t, "full_tensor") for t in source.tensors()):
+            return self.say(kind, "found", "its tensors are not whole here: sharded, or not loaded")
         subject = self.subject_of(source, layer)
         rule = subject.answer
         if any(t.is_meta for t in source.tensors()):
@@ -113,6 +115,8 @@ class Checked:
             what = f"{rule['scaling']} of the config" if rule["scaling"] != "none" else (
                 f"of theta {rule['rope_theta']:,g}")
             self.one(kind, "frequencies", lambda: frequencies_now(subject), f"inv_freq {what}")
+            if (own := subject.own(subject.fresh())) is not None and own.size != subject.pairs:
+                return None
         if source.tables and source.form != "seq_len":
             self.judge_length(kind, subject)
         if source.form:
@@ -134,9 +138,9 @@ class Checked:
         angles = "division" if (source.frequencies or "").endswith("timescale") else "f32"
         own = self.rule["dtype"]
         dtypes = ("f32", own) if own in ("f16", "bf16") else ("f32",)
-        if not source.form and source.tables:
+        if source.tables:
             dtypes = (WORDS.get(getattr(source.module, source.tables[0]).dtype, "f32"),)
-        axes = max(self.rule["axes"]) + 1 if "axes" in self.rule else None
+        axes = max(3, max(self.rule["axes"]) + 1) if "axes" in self.rule else None
         provider = Provider(lambda _: Rotary(source, axes, calls), None, self.config, angles,
                             source.path or "model", layer, self.pairing, dtypes, None, False)
         provider.units = 3 if source.tensors()[0].is_cuda else 2
@@ -157,15 +161,16 @@ class Checked:
         subject.original = min(subject.original, subject.context)
 
     def judge_calls(self, kind, subject):
-        at_first = len(self.rows)
-        self.one(kind, "rows", lambda: rows_hold(subject, "f32"), ROWS)
         at = edges(min(subject.context, MOST))
-        for dtype in subject.provider.dtypes[1:]:
-            self.one(kind, "rows", lambda: turns_hold(subject, subject.fresh(), at, subject.answer, dtype),
-                     f"in {dtype} too")
-        if all(r["check"] != "rows" or r["verdict"] == "ok" for r in self.rows[at_first:]):
-            self.one(kind, "autocast", lambda: under_autocast(subject), "under autocast too",
-                     "under torch.autocast, ")
+        checks = [(ROWS, lambda: rows_hold(subject, subject.provider.dtypes[0]))]
+        checks += [(f"in {d} too", lambda d=d: turns_hold(subject, subject.fresh(), at, subject.answer, d))
+                   for d in subject.provider.dtypes[1:]]
+        for text, check in (*checks, ("in batches", lambda: laws.batch_rows(subject))):
+            self.one(kind, "rows", check, text)
+            if self.rows[-1]["verdict"] != "ok":
+                return
+        self.one(kind, "autocast", lambda: under_autocast(subject), "under autocast too",
+                 "under torch.autocast, ")
         if subject.answer["scaling"] in GROWS:
             self.one(kind, "state", lambda: laws.shorter_after_longer(subject), "after longer calls too")
         for dtype in ("bf16", "f16"):
