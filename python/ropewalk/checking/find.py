@@ -117,7 +117,8 @@ class Trace:
         self.uses, self.calls = {p: set() for p in layers}, {p: [] for p in layers}
         self.made, self.kept, self.stack = {}, [], []
         ghost = without_weights(model).eval()
-        named = dict(ghost.named_modules())
+        named = dict(ghost.named_modules(remove_duplicate=False))
+        self.makes = any(s.form for s in found)
         self.ghosts = {id(named[s.path]) for s in found}
         for source in found:
             if source.form and not any(t.is_meta or not t.numel() for t in source.tensors()):
@@ -174,7 +175,7 @@ class Trace:
         call = Call(function, {n: frame.f_locals[n] for n in names if n != "self"})
         if call.rotated and not any(f.f_code in self.functions for f in callers(frame)):
             self.calls[self.stack[-1]].append(call)
-            if self.made and function and not any(id(v) in self.made for v in call.words.values()):
+            if self.makes and function and not any(id(v) in self.made for v in call.words.values()):
                 self.others.append(self.stack[-1])
 
 
