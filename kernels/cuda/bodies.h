@@ -12,8 +12,8 @@
 //
 // `offset` is in bytes. An address must be a multiple of sizeof(Unit).
 //
-// Products and sums are written out, and both compilers are told to fuse none, so the device and
-// the host give the same bits. NaNs are the exception: their payloads differ.
+// Products and sums are written out, and both compilers are told to fuse none, so the device does
+// the operations that the host does in `cuda_host` and `cuda_phase_host`.
 #pragma once
 #include <bit>
 #include <cstddef>

@@ -50,7 +50,7 @@ RegisteredKernel body(const char* name) {
 
 // The frame without an error.
 const auto right_body = body<RightBody>("control_cuda_body_table");
-// The body of `cuda_naive`, with which same_bits_test compares a device.
+// The body of `cuda_naive`, which no kernel of the tree runs on the host.
 struct NaiveBody : RightBody {
   static PlanOptions options(const DeviceSize& device) { return naive_options(device); }
 };
