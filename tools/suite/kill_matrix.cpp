@@ -86,11 +86,6 @@ std::vector<std::string> KillMatrix::idle_properties() const {
   return out;
 }
 
-bool KillMatrix::killed_by_three(const Row& row) const {
-  constexpr std::string_view laws[] = {"norm", "relative_position", "decay"};
-  return std::ranges::any_of(laws, [&](std::string_view law) { return fails(row, law); });
-}
-
 std::string KillMatrix::strengths() const {
   std::string out;
   for (const mutants::Level strength : {2, 3, 4}) {
@@ -135,8 +130,6 @@ std::string KillMatrix::as_text() const {
   out += fmt::format("{} of {} mutants killed, {} of {} correct kernels hold\n",
                      count(true, &KillMatrix::killed), mutants, count(false, &KillMatrix::holds),
                      correct);
-  out += fmt::format("{} of {} killed by norm, relative_position or decay\n",
-                     count(true, &KillMatrix::killed_by_three), mutants);
   return out;
 }
 
@@ -145,11 +138,9 @@ std::string KillMatrix::as_markdown(const std::string& command) const {
   std::string out = fmt::format(
       "# The kill matrix\n\nWhich property sees which planted error (properties/mutants). Written "
       "by\n\n```sh\n{}\n```\nThe figures are of seed 20210420.\n\n"
-      "## Suites\n\n| suite | of {} mutants |\n|---|---|\n| all {} properties | {} |\n"
-      "| norm, relative_position and decay alone | {} |\n\n"
-      "[Decision 42](decisions/0042-covering-arrays.md) has what weaker suites saw.\n\n",
-      command, mutants, properties_.size(), count(true, &KillMatrix::killed),
-      count(true, &KillMatrix::killed_by_three));
+      "Of {} mutants the {} properties kill {}. [Decision 42](decisions/0042-covering-arrays.md) "
+      "has what weaker\nsuites saw.\n\n",
+      command, mutants, properties_.size(), count(true, &KillMatrix::killed));
   if (const std::string composed = strengths(); !composed.empty())
     out +=
         "## Conditions that must meet\n\nErrors that show only where so many conditions meet "

@@ -37,8 +37,6 @@ class KillMatrix {
   std::size_t count(bool mutants, bool (KillMatrix::*what)(const Row&) const) const;
   /// The mutants that a property kills. With `alone`, only those that no other property kills.
   std::vector<std::string> kills_of(const std::string& property, bool alone) const;
-  /// By at least one of the three properties that RoFormer's text names.
-  bool killed_by_three(const Row& row) const;
   /// Rows of a table: of the composed mutants, how many need two, three, ... conditions to meet.
   std::string strengths() const;
   /// The composed mutants that were not judged, with the conditions that each needs.
