@@ -1,7 +1,6 @@
 // Finds what makes measurements on this machine worse, and how to mend each.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -13,13 +12,9 @@ namespace ropewalk::bench {
 /// What is examined: facts from the system, and measurements.
 struct Machine {
   SystemFiles files;
-  std::vector<int> allowed_cpus;   ///< the processors that this process may use
-  std::int64_t cpu_count = 1;      ///< number of processors that are online
-  double load_average = 0;         ///< over the last minute
-  std::map<int, double> cpu_busy;  ///< by processor: the share of 0.2 s that other processes used
-  SpinProbe spin;
-  SpinProbe core;  ///< of throughput_probe()
-  TimerProbe timer;
+  std::int64_t cpu_count = 1;  ///< number of processors that are online
+  double load_average = 0;     ///< over the last minute
+  SpinProbe core;              ///< of throughput_probe()
   std::int64_t largest_workload_bytes = 0;
   std::string build_type, sanitizer;  ///< of this binary; sanitizer is empty if there is none
 };
@@ -27,7 +22,7 @@ struct Machine {
 enum class Health { good, worse, unknown };
 
 struct DoctorFinding {
-  std::string name;  ///< e.g. governor, turbo
+  std::string name;  ///< e.g. load
   Health health = Health::good;
   std::string value;   ///< as measured or read; "not readable" if unknown
   std::string why;     ///< why it matters, in one line
@@ -37,7 +32,7 @@ struct DoctorFinding {
 /// Makes every check, in a fixed order. Reads nothing but `machine`.
 std::vector<DoctorFinding> examine(const Machine& machine);
 
-/// Probes this machine, which takes about 0.5 s.
+/// Probes this machine, which takes about 0.1 s.
 Machine probe_machine(std::int64_t largest_workload_bytes);
 
 /// "good", "worse" or "not readable".

@@ -64,6 +64,24 @@ std::string percent(std::optional<double> share) {
   return share ? fmt::format("{:.3f} %", *share * 100) : "";
 }
 
+/// "on", "off", or empty if it cannot be read.
+std::string turbo_state(const SystemFiles& files) {
+  const std::string cpus = "/sys/devices/system/cpu/";
+  const std::int64_t off = files.number(cpus + "intel_pstate/no_turbo"),
+                     boost = files.number(cpus + "cpufreq/boost");
+  if (off >= 0) return off == 0 ? "on" : "off";
+  return boost < 0 ? "" : boost == 0 ? "off" : "on";
+}
+
+/// "none seen", "hypervisor", "hypervisor (VENDOR)", or empty if it cannot be read.
+std::string virtualization(const SystemFiles& files) {
+  const std::string flags = ' ' + files.line_value("/proc/cpuinfo", "flags", ':') + ' ';
+  if (flags == "  ") return {};
+  if (flags.find(" hypervisor ") == std::string::npos) return "none seen";
+  const std::string product = files.first_line("/sys/class/dmi/id/sys_vendor");
+  return product.empty() ? "hypervisor" : "hypervisor (" + product + ")";
+}
+
 void describe_processor(const SystemFiles& files, Words& words) {
   const std::string cpus = "/sys/devices/system/cpu/", folder = cpus + "cpu0/cpufreq/";
   words["cpu_model"] = files.line_value("/proc/cpuinfo", "model name", ':');
@@ -147,22 +165,6 @@ std::vector<int> allowed_cpus() {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) out.push_back(cpu);
   return out;
-}
-
-std::string turbo_state(const SystemFiles& files) {
-  const std::string cpus = "/sys/devices/system/cpu/";
-  const std::int64_t off = files.number(cpus + "intel_pstate/no_turbo"),
-                     boost = files.number(cpus + "cpufreq/boost");
-  if (off >= 0) return off == 0 ? "on" : "off";
-  return boost < 0 ? "" : boost == 0 ? "off" : "on";
-}
-
-std::string virtualization(const SystemFiles& files) {
-  const std::string flags = ' ' + files.line_value("/proc/cpuinfo", "flags", ':') + ' ';
-  if (flags == "  ") return {};
-  if (flags.find(" hypervisor ") == std::string::npos) return "none seen";
-  const std::string product = files.first_line("/sys/class/dmi/id/sys_vendor");
-  return product.empty() ? "hypervisor" : "hypervisor (" + product + ")";
 }
 
 std::map<std::string, std::string> describe_environment(const SystemFiles& files) {

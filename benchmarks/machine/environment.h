@@ -18,10 +18,4 @@ std::map<std::string, std::string> describe_environment(const SystemFiles& files
 /// The processors that this process may use.
 std::vector<int> allowed_cpus();
 
-/// "on", "off", or empty if it cannot be read.
-std::string turbo_state(const SystemFiles& files);
-
-/// "none seen", "hypervisor", "hypervisor (VENDOR)", or empty if it cannot be read.
-std::string virtualization(const SystemFiles& files);
-
 }  // namespace ropewalk::bench

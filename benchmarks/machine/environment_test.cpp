@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace ropewalk::bench {
@@ -23,6 +25,29 @@ TEST(Environment, WithoutProcAndSysTheSameKeysAreNotReadable) {
                           "memory_total", "cpu_frequency_turbo", "virtualization", "system"})
     EXPECT_EQ(nowhere.at(key), "not readable") << key;
   EXPECT_NE(nowhere.at("page_size_bytes"), "not readable");
+}
+
+TEST(Environment, TellsWhatTheFilesSay) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(testing::TempDir()) / ("environment_" + std::to_string(getpid()));
+  const auto words = [&](const char* no_turbo, const char* flags) {
+    for (const auto& [file, text] :
+         {std::pair("sys/devices/system/cpu/intel_pstate/no_turbo", no_turbo),
+          std::pair("proc/cpuinfo", flags),
+          std::pair("proc/stat", "cpu  100 0 100 9750 0 0 0 50 0 0\n")}) {
+      fs::create_directories((root / file).parent_path());
+      std::ofstream(root / file) << text;
+    }
+    return describe_environment(SystemFiles(root));
+  };
+  const auto quiet = words("1\n", "flags : fpu avx2\n"),
+             guest = words("0\n", "flags : fpu hypervisor\n");
+  fs::remove_all(root);
+  EXPECT_EQ(quiet.at("cpu_frequency_turbo"), "off");
+  EXPECT_EQ(quiet.at("virtualization"), "none seen");
+  EXPECT_EQ(quiet.at("cpu_steal_since_boot"), "0.500 %");
+  EXPECT_EQ(guest.at("cpu_frequency_turbo"), "on");
+  EXPECT_EQ(guest.at("virtualization"), "hypervisor");
 }
 
 TEST(Environment, DoesNotNameTheMachine) {
