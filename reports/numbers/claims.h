@@ -16,7 +16,7 @@
 
 namespace ropewalk::report {
 
-/// Before the names of the kernels of two builds (compare_builds.h).
+/// Before the names of the kernels of two builds (compare.h).
 inline constexpr std::string_view base_prefix = "base:", head_prefix = "head:";
 inline constexpr double claim_error = 0.05;   ///< shared by all claims of a group
 inline constexpr double usual_margin = 0.01;  ///< a smaller difference is none (--margin)

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "reports/numbers/claims.h"
+#include "reports/numbers/summary.h"
 #include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
@@ -19,95 +20,136 @@ namespace {
 
 constexpr double least_floor = 0.005;  // a smaller difference is never claimed
 
-using Key = std::tuple<std::string, std::string, std::int64_t, std::string>;
-
 struct Place {
-  const Contest* contest;
-  const BoardEntry* entry;
+  const Contest* contest = nullptr;
+  const BoardEntry* entry = nullptr;  ///< NULL: this side has no such kernel there
 };
 
-/// Kernels by board, workload, threads and name, in the order in which they appeared.
-struct PlacedKernels {
-  std::map<Key, Place> by_key;
-  std::vector<Key> order;
+/// One kernel on one board, workload and number of threads.
+struct Pair {
+  std::string kernel;
+  Place a, b;
 };
 
-PlacedKernels cells_of(const Summary& summary) {
-  PlacedKernels cells;
-  for (const Board& board : summary.boards)
-    for (const Contest& contest : board.contests)
-      for (const BoardEntry& entry : contest.entries) {
-        if (entry.row->is_reference() || entry.row->is_twin()) continue;
-        const Key key{board.name, contest.of->workload, contest.of->threads, entry.row->kernel};
-        if (cells.by_key.try_emplace(key, Place{&contest, &entry}).second)
-          cells.order.push_back(key);
-      }
-  return cells;
+/// The kernels of both sides, in the order in which they appeared. Those of a build have a prefix,
+/// which is taken away.
+std::vector<Pair> pairs_of(const Summary& a, std::string_view prefix_a, const Summary& b,
+                           std::string_view prefix_b) {
+  std::vector<Pair> pairs;
+  std::map<std::tuple<std::string, std::string, std::int64_t, std::string>, std::size_t> at;
+  const auto add = [&](const Summary& summary, std::string_view prefix, Place Pair::*side) {
+    for (const Board& board : summary.boards)
+      for (const Contest& contest : board.contests)
+        for (const BoardEntry& entry : contest.entries) {
+          const TimingRow& row = *entry.row;
+          if (row.is_reference() || row.is_twin() || !row.kernel.starts_with(prefix)) continue;
+          const std::string kernel = row.kernel.substr(prefix.size());
+          const auto [found, is_new] = at.try_emplace(
+              {board.name, contest.of->workload, contest.of->threads, kernel}, pairs.size());
+          if (is_new) pairs.push_back({kernel, {}, {}});
+          Place& place = pairs[found->second].*side;
+          if (place.entry == nullptr) place = {&contest, &entry};
+        }
+  };
+  add(a, prefix_a, &Pair::a);
+  add(b, prefix_b, &Pair::b);
+  return pairs;
 }
 
-enum class RoundsTaken { by_median, with_their_noise };
-
 /// The times of each launch, in ns. With a ceiling, each time is divided by the ceiling's median in
-/// the same launch.
+/// the same launch. Low and high are those of its rounds, or else the median.
 std::vector<LaunchTime> launches_of(const BoardEntry& entry, const BoardEntry* ceiling,
-                                    RoundsTaken rounds = RoundsTaken::by_median) {
+                                    bool with_noise = false) {
   std::vector<LaunchTime> times;
-  const auto add = [&](const TimingRow& row, double unit) {
-    const double median = row.ns_per_token_median;
-    times.push_back({median / unit, median / unit, median / unit});
-    if (rounds == RoundsTaken::by_median) return;
+  for (const TimingRow* row : entry.launches) {
+    double time = row->ns_per_token_median;
+    if (ceiling != nullptr) {
+      const auto of = std::ranges::find(ceiling->launches, row->launch, &TimingRow::launch);
+      if (of == ceiling->launches.end()) continue;
+      time /= (*of)->ns_per_token_median;
+    }
+    times.push_back({time, time, time});
+    if (!with_noise) continue;
     std::vector<double> logs;
-    for (const double ns : row.ns_per_token)
-      if (is_time(ns)) logs.push_back(std::log(ns / median));
+    for (const double ns : row->ns_per_token)
+      if (is_time(ns)) logs.push_back(std::log(ns / row->ns_per_token_median));
     const Interval around = sign_interval(std::move(logs), round_error);
     times.back().low *= around.low;
     times.back().high *= around.high;
-  };
-  for (const TimingRow* row : entry.launches) {
-    if (ceiling == nullptr) {
-      add(*row, 1);
-      continue;
-    }
-    for (const TimingRow* other : ceiling->launches)
-      if (other->launch == row->launch) add(*row, other->ns_per_token_median);
   }
   return times;
 }
 
-void judge(ComparedCell& cell, double max_regression) {
+/// `least` is a share: a smaller difference is never claimed.
+void judge(ComparedCell& cell, double max_regression, double least) {
   const bool inside = cell.ratio.low >= 1 - usual_margin && cell.ratio.high <= 1 + usual_margin;
-  if (cell.ratio.high < 1 - least_floor)
+  if (cell.ratio.high < 1 - least)
     cell.outcome = Outcome::faster;
-  else if (cell.ratio.low > 1 + least_floor)
+  else if (cell.ratio.low > 1 + least)
     cell.outcome = Outcome::slower;
   else
     cell.outcome = inside ? Outcome::same : Outcome::unresolved;
-  cell.regression = cell.ratio.low > 1 + std::max(max_regression, least_floor);
+  cell.regression = cell.ratio.low > 1 + std::max(max_regression, least);
   cell.cannot_tell = !cell.regression && !(cell.ratio.high <= 1 + max_regression);
 }
 
-/// What would decide on which side of the limit the ratio lies. More launches narrow its range with
-/// the square root of their number, but not below the spread.
+/// How many times the effort would put the whole range on one side of the limit, as it narrows with
+/// the square root of launches or time.
+double times_to_decide(const Interval& ratio, double limit) {
+  const double half = std::max(ratio.high / ratio.ratio, ratio.ratio / ratio.low) - 1;
+  const double off = std::abs(ratio.ratio / limit - 1);
+  return std::max(half / off * (half / off), 1.0);
+}
+constexpr double most_told = 100;  // launches, or times the time
+
+/// What would decide between two runs. Their range does not become narrower than the spread.
 std::string what_would_decide(const ComparedCell& cell, double limit) {
-  constexpr double most_launches_told = 100;
-  const double off = std::abs(cell.ratio.ratio / limit - 1);
-  const double half =
-      std::max(cell.ratio.high / cell.ratio.ratio, cell.ratio.ratio / cell.ratio.low) - 1;
   const auto launches = static_cast<double>(std::min(cell.launches_a, cell.launches_b));
   if (launches < launches_to_trust)
     return fmt::format("at least {} launches of each run may decide it", launches_to_trust);
-  const double needed = std::ceil(std::max(launches * (half / off) * (half / off), launches + 1));
-  if (off > cell.spread && needed <= most_launches_told)
+  const double needed =
+      std::ceil(std::max(launches * times_to_decide(cell.ratio, limit), launches + 1));
+  if (std::abs(cell.ratio.ratio / limit - 1) > cell.spread && needed <= most_told)
     return fmt::format("about {:.0f} launches of each run may decide it", needed);
   return fmt::format(
       "unchanged code differs by {} from run to run here: time both builds in one run",
       percent_text(100 * cell.spread));
 }
 
-struct Unit {
-  const BoardEntry *ceiling_a = nullptr, *ceiling_b = nullptr;  ///< NULL: times are in ns
-  double least_spread = 0;
-};
+/// The cell of two builds that have a speed each. `error` is that of paired_interval().
+ComparedCell compare_paired(const Place& base, const Place& head, double error,
+                            double max_regression) {
+  ComparedCell cell;
+  const ClaimGroup* group = base.contest->group;
+  if (group == nullptr || group->baseline.empty()) {
+    cell.note = "no baseline was timed in paired rounds";
+    cell.cannot_tell = true;
+    return cell;
+  }
+  cell.ratio = paired_interval(*head.entry->claim, *base.entry->claim, error);
+  cell.spread = group->margin;
+  cell.launches_a = std::ssize(base.entry->launches);
+  cell.launches_b = std::ssize(head.entry->launches);
+  const double limit = 1 + max_regression;
+  judge(cell, max_regression, group->margin);
+  if (!cell.regression && !group->valid) {
+    cell.outcome = Outcome::unresolved;
+    cell.cannot_tell = true;
+  }
+  if (!cell.cannot_tell) return cell;
+  const double times = times_to_decide(cell.ratio, limit), had_s = timed_s(*group);
+  if (!std::isfinite(cell.ratio.high))
+    cell.note = fmt::format("{} rounds are too few", cell.ratio.rounds);
+  else if (!group->valid || cell.ratio.low > limit)
+    cell.note =
+        fmt::format("two copies of the baseline differ by {}", percent_text(100 * group->margin));
+  else if (times <= most_told)
+    cell.note = fmt::format("{} of timing may decide it, this run had {}", time_text(had_s * times),
+                            time_text(had_s));
+  else
+    cell.note = "too near what is allowed: more time will not decide it";
+  return cell;
+}
 
 /// The first of this role, which is the fastest ceiling.
 const BoardEntry* entry_with(const Place& place, Role role) {
@@ -131,53 +173,50 @@ double twin_gap(const Place& place, const BoardEntry* ceiling) {
 /// baseline hides nothing. The second is the distance between baseline and twin. The contestant's
 /// own kernel is left out, because its launches show their spread themselves. Returns
 /// `assumed_spread` if no control is left.
-double control_spread(const Place& a, const Place& b, const Unit& unit) {
+double control_spread(const Place& a, const Place& b, const BoardEntry* ceiling_a,
+                      const BoardEntry* ceiling_b) {
   double spread = -1;
   for (const Role role : {Role::baseline, Role::null_twin}) {
     const BoardEntry *one = entry_with(a, role), *two = entry_with(b, role);
     if (one == nullptr || two == nullptr || one == a.entry) continue;
     const Interval range =
-        launch_interval(launches_of(*one, unit.ceiling_a), launches_of(*two, unit.ceiling_b), 0);
+        launch_interval(launches_of(*one, ceiling_a), launches_of(*two, ceiling_b), 0);
     if (range.rounds == 0) continue;
     spread = std::max({spread, range.high / range.ratio - 1, range.ratio / range.low - 1});
   }
   if (spread < 0) return assumed_spread;
-  return std::max({spread, twin_gap(a, unit.ceiling_a), twin_gap(b, unit.ceiling_b)});
+  return std::max({spread, twin_gap(a, ceiling_a), twin_gap(b, ceiling_b)});
 }
 
-bool measure(const Place& a, const Place& b, const Unit& unit, ComparedCell& cell) {
-  const std::vector<LaunchTime> of_a =
-      launches_of(*a.entry, unit.ceiling_a, RoundsTaken::with_their_noise);
-  const std::vector<LaunchTime> of_b =
-      launches_of(*b.entry, unit.ceiling_b, RoundsTaken::with_their_noise);
-  if (of_a.empty() || of_b.empty()) return false;
-  cell.spread = std::max({control_spread(a, b, unit), unit.least_spread, least_floor});
-  cell.launches_a = static_cast<std::int64_t>(of_a.size());
-  cell.launches_b = static_cast<std::int64_t>(of_b.size());
-  cell.ratio = launch_interval(of_a, of_b, cell.spread);
-  cell.by_ceiling = unit.ceiling_a != nullptr;
-  return true;
-}
-
-ComparedCell compare_cell(const Place& a, const Place& b, double max_regression) {
+/// In units of the ceilings, or in ns. Without rounds if no launch has a ceiling.
+ComparedCell measured(const Place& a, const Place& b, const BoardEntry* ceiling_a,
+                      const BoardEntry* ceiling_b, double least_spread = least_floor) {
+  const auto of_a = launches_of(*a.entry, ceiling_a, true);
+  const auto of_b = launches_of(*b.entry, ceiling_b, true);
   ComparedCell cell;
-  const Unit by_ceiling{entry_with(a, Role::ceiling), entry_with(b, Role::ceiling)};
-  const bool both = by_ceiling.ceiling_a != nullptr && by_ceiling.ceiling_b != nullptr;
-  if (!both || !measure(a, b, by_ceiling, cell)) {
+  cell.spread = std::max(control_spread(a, b, ceiling_a, ceiling_b), least_spread);
+  cell.launches_a = std::ssize(of_a);
+  cell.launches_b = std::ssize(of_b);
+  cell.ratio = launch_interval(of_a, of_b, cell.spread);
+  cell.by_ceiling = ceiling_a != nullptr;
+  return cell;
+}
+
+ComparedCell compare_launches(const Place& a, const Place& b, double max_regression) {
+  ComparedCell cell;
+  const BoardEntry *one = entry_with(a, Role::ceiling), *two = entry_with(b, Role::ceiling);
+  if (one != nullptr && two != nullptr) cell = measured(a, b, one, two);
+  if (cell.ratio.rounds == 0) {
     // The ratio holds the machine's drift, and nothing separates drift from a kernel's change.
-    measure(a, b, {nullptr, nullptr, assumed_spread}, cell);
-  } else if (const TimingRow& one = *by_ceiling.ceiling_a->row, &two = *by_ceiling.ceiling_b->row;
-             one.kernel != two.kernel || one.variant != two.variant) {
+    cell = measured(a, b, nullptr, nullptr, assumed_spread);
+  } else if (one->row->kernel != two->row->kernel || one->row->variant != two->row->variant) {
     // Two ceiling loops are no common unit. The range therefore covers both ways of measuring.
-    ComparedCell in_ns;
-    measure(a, b, {}, in_ns);
+    const ComparedCell in_ns = measured(a, b, nullptr, nullptr);
     cell.ratio.low = std::min(cell.ratio.low, in_ns.ratio.low);
     cell.ratio.high = std::max(cell.ratio.high, in_ns.ratio.high);
     cell.spread = std::max(cell.spread, in_ns.spread);
   }
-  cell.ns_a = a.entry->ns;
-  cell.ns_b = b.entry->ns;
-  judge(cell, max_regression);
+  judge(cell, max_regression, least_floor);
   if (cell.cannot_tell) cell.note = what_would_decide(cell, 1 + max_regression);
   return cell;
 }
@@ -192,68 +231,78 @@ std::string other_work(const TimingRow& a, const TimingRow& b) {
   return {};
 }
 
-ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
+/// `pairs` is how many kernels of two builds share the error of a group.
+ComparedCell cell_of(const Pair& pair, const Comparison& of, std::int64_t pairs) {
+  const auto& [kernel, a, b] = pair;
   ComparedCell cell;
-  if (a == nullptr || b == nullptr) {
-    const BoardEntry& entry = *(a != nullptr ? a : b)->entry;
-    cell.outcome = a != nullptr ? Outcome::gone : Outcome::added;
+  if (a.entry == nullptr || b.entry == nullptr) {
+    const BoardEntry& entry = *(a.entry != nullptr ? a : b).entry;
+    cell.outcome = a.entry != nullptr ? Outcome::gone : Outcome::added;
     if (!entry.has_speed) cell.note = word(entry.outcome);
-  } else if (const std::string other = other_work(*a->entry->row, *b->entry->row); !other.empty()) {
+  } else if (const std::string other = other_work(*a.entry->row, *b.entry->row); !other.empty()) {
     cell.outcome = Outcome::changed;
     cell.note = other;
-  } else if (a->entry->has_speed && b->entry->has_speed) {
-    cell = compare_cell(*a, *b, max_regression);
+  } else if (a.entry->has_speed && b.entry->has_speed) {
+    const double error = claim_error / static_cast<double>(pairs);
+    cell = of.of_builds ? compare_paired(a, b, error, of.max_regression)
+                        : compare_launches(a, b, of.max_regression);
+    cell.ns_a = a.entry->ns;
+    cell.ns_b = b.entry->ns;
   } else {
-    const BoardEntry& without = b->entry->has_speed ? *a->entry : *b->entry;
+    const BoardEntry& without = b.entry->has_speed ? *a.entry : *b.entry;
     cell.outcome = without.outcome;
-    cell.note = (b->entry->has_speed ? "in the first run: " : "") + without.reason;
+    cell.note = (!b.entry->has_speed ? ""
+                 : of.of_builds      ? "in base: "
+                                     : "in the first run: ") +
+                without.reason;
     // The kernel had a speed and lost it, although it can run here.
-    cell.regression = a->entry->has_speed && without.outcome != Outcome::skipped;
+    const bool is_skipped = without.outcome == Outcome::skipped;
+    cell.regression = a.entry->has_speed && !is_skipped;
+    cell.cannot_tell = a.entry->has_speed && is_skipped && of.of_builds;
   }
-  const Contest& contest = *(a != nullptr ? a : b)->contest;
-  cell.kernel = (a != nullptr ? a : b)->entry->row->kernel;
-  cell.workload = contest.of->workload;
-  cell.threads = contest.of->threads;
-  cell.board = contest.of->board;
+  const TimingRow& row = *(a.contest != nullptr ? a : b).contest->of;
+  cell.kernel = kernel;
+  cell.workload = row.workload;
+  cell.threads = row.threads;
+  cell.board = row.board;
   return cell;
 }
 
 void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
-  const PlacedKernels of_a = cells_of(a), of_b = cells_of(b);
-  const auto find = [](const PlacedKernels& cells, const Key& key) {
-    const auto found = cells.by_key.find(key);
-    return found == cells.by_key.end() ? nullptr : &found->second;
-  };
-  std::set<std::string> timed_in_b;
-  for (const Key& key : of_b.order) timed_in_b.insert(std::get<1>(key));
-  std::set<std::string> baselines;
+  std::set<std::string> timed_in_b, baselines;
+  for (const Board& board : b.boards)
+    for (const Contest& contest : board.contests) timed_in_b.insert(contest.of->workload);
   for (const KernelSummary& kernel : a.kernels)
     if (has_baselines(kernel.plugin)) baselines.insert(kernel.name);
-  for (const Key& key : of_a.order) {
-    ComparedCell cell = cell_of(find(of_a, key), find(of_b, key), out.max_regression);
+  const std::vector<Pair> pairs =
+      pairs_of(a, out.of_builds ? base_prefix : "", b, out.of_builds ? head_prefix : "");
+  std::map<const Contest*, std::int64_t> pairs_in;
+  const auto contest_of = [](const Pair& pair) {
+    return (pair.a.contest != nullptr ? pair.a : pair.b).contest;
+  };
+  for (const Pair& pair : pairs) ++pairs_in[contest_of(pair)];
+  for (const Pair& pair : pairs) {
+    ComparedCell cell = cell_of(pair, out, pairs_in[contest_of(pair)]);
     // A build has the baselines of the compilers that it finds.
     if (cell.outcome == Outcome::gone && cell.note.empty() && baselines.contains(cell.kernel))
       cell.note = "a compiler baseline, which the second run has not";
     // The second run has timed this workload, so the workload was not left out.
     cell.regression |=
         cell.outcome == Outcome::gone && cell.note.empty() && timed_in_b.contains(cell.workload);
+    out.regressions += cell.regression ? 1 : 0;
+    out.cannot_tell += cell.cannot_tell ? 1 : 0;
+    out.compared += cell.ratio.rounds > 0 || cell.cannot_tell ? 1 : 0;
+    out.by_chance += cell.ratio.rounds > 0 ? 1 - cell.ratio.coverage : 0;
     out.cells.push_back(std::move(cell));
-  }
-  for (const Key& key : of_b.order)
-    if (find(of_a, key) == nullptr)
-      out.cells.push_back(cell_of(nullptr, find(of_b, key), out.max_regression));
-  for (const ComparedCell& cell : out.cells) {
-    if (cell.regression) ++out.regressions;
-    if (cell.cannot_tell) ++out.cannot_tell;
-    if (cell.ratio.rounds == 0) continue;
-    ++out.compared;
-    out.by_chance += 1 - cell.ratio.coverage;
   }
   const auto order = [](const ComparedCell& cell) {
     return cell.regression ? 0 : cell.cannot_tell ? 1 : 2;
   };
   std::ranges::stable_sort(
       out.cells, [&](const auto& one, const auto& two) { return order(one) < order(two); });
+  if (out.compared == 0 && out.regressions == 0)
+    out.invalid = fmt::format("{} and {} have no speed of the same kernel on the same workload",
+                              out.name_a, out.name_b);
 }
 
 std::array<std::string, 5> claim_of(const VerdictRow& row) {
@@ -340,8 +389,7 @@ std::string machine_class(const Results& results, const std::string& name) {
                      memory_class(fact(results, "memory_total", name)));
 }
 
-}  // namespace
-
+/// The kernels that held in `a` and fail in `b`, and new failures of those that failed in `a`.
 std::vector<std::string> new_failures(const Results& a, const Results& b, const Summary& of_a,
                                       const Summary& of_b) {
   std::vector<std::string> failures;
@@ -363,6 +411,19 @@ std::vector<std::string> new_failures(const Results& a, const Results& b, const 
   return failures;
 }
 
+/// The verdicts on the kernels of one build, under their own names.
+Results verdicts_of(const Results& run, std::string_view prefix) {
+  Results out;
+  for (const VerdictRow& row : run.verdicts)
+    if (row.kernel.starts_with(prefix)) {
+      out.verdicts.push_back(row);
+      out.verdicts.back().kernel.erase(0, prefix.size());
+    }
+  return out;
+}
+
+}  // namespace
+
 int exit_code_of(const Comparison& comparison) {
   if (!comparison.invalid.empty()) return 3;
   if (comparison.regressions > 0) return 1;
@@ -372,19 +433,22 @@ int exit_code_of(const Comparison& comparison) {
 Comparison compare_runs(const Results& a, const Results& b, const std::string& name_a,
                         const std::string& name_b, double max_regression) {
   Comparison out;
-  out.machine = machine_class(a, name_a);
+  out.name_a = name_a;
+  out.name_b = name_b;
+  out.place = machine_class(a, name_a);
+  out.max_regression = max_regression;
   std::string other = machine_class(b, name_b);
   // A run without a device has no row that another device could change. A new driver is told.
   const std::string device_a = timed_device(a), device_b = timed_device(b);
   if (!device_a.empty() && !device_b.empty()) {
-    out.machine += "; " + device_a.substr(0, device_a.find(", driver "));
+    out.place += "; " + device_a.substr(0, device_a.find(", driver "));
     other += "; " + device_b.substr(0, device_b.find(", driver "));
   }
-  if (other != out.machine)
+  if (other != out.place)
     throw BadFile(
         fmt::format("{} and {} are of different machine classes: {} and {}; only runs "
                     "on one class compare",
-                    name_a, name_b, out.machine, other));
+                    name_a, name_b, out.place, other));
   const Summary of_a = summarize(a), of_b = summarize(b);
   for (const auto& [results, name] : {std::pair(&a, &name_a), std::pair(&b, &name_b)})
     if (!results->complete && out.invalid.empty())
@@ -392,17 +456,34 @@ Comparison compare_runs(const Results& a, const Results& b, const std::string& n
   for (const auto& [summary, name] : {std::pair(&of_a, &name_a), std::pair(&of_b, &name_b)})
     if (!summary->claims.valid && out.invalid.empty())
       out.invalid = fmt::format("{} is INVALID: {}", *name, summary->claims.invalid_because);
-  out.max_regression = max_regression;
   tell_differences(a, b, of_a, of_b, out);
   if (!out.invalid.empty()) return out;
   out.verdicts = new_failures(a, b, of_a, of_b);
   out.regressions = std::ssize(out.verdicts);
   compare_cells(of_a, of_b, out);
-  const bool any = std::ranges::any_of(
-      out.cells, [](const ComparedCell& cell) { return cell.ratio.rounds > 0 || cell.regression; });
-  if (!any && out.regressions == 0)
-    out.invalid = fmt::format("{} and {} have no speed of the same kernel on the same workload",
-                              name_a, name_b);
+  return out;
+}
+
+Comparison compare_builds(const Results& run, const std::string& name, double max_regression) {
+  if (!run.complete) throw BadFile(name + " was cut off before its end: finish it first");
+  for (const std::string_view prefix : {base_prefix, head_prefix})
+    if (std::ranges::none_of(run.timings,
+                             [&](const TimingRow& row) { return row.kernel.starts_with(prefix); }))
+      throw BadFile(
+          fmt::format("{} has timed no kernel of --plugin {}=FILE: one run compares two "
+                      "builds, else name two runs",
+                      name, prefix.substr(0, 4)));
+  Comparison out;
+  out.of_builds = true;
+  out.name_a = "base";
+  out.name_b = "head";
+  out.place = name;
+  out.max_regression = max_regression;
+  const Results base = verdicts_of(run, base_prefix), head = verdicts_of(run, head_prefix);
+  out.verdicts = new_failures(base, head, summarize(base), summarize(head));
+  out.regressions = std::ssize(out.verdicts);
+  const Summary summary = summarize(run);
+  compare_cells(summary, summary, out);
   return out;
 }
 

@@ -1,4 +1,4 @@
-#include "reports/numbers/compare_builds.h"
+#include "reports/numbers/compare.h"
 
 #include <gtest/gtest.h>
 
@@ -56,96 +56,105 @@ void break_off(TimingRow& row) {
   row.ns_per_token_median = 0;
 }
 
-BuildComparison compare(const Results& run, double max_regression = 0.05) {
+Comparison compare(const Results& run, double max_regression = 0.05) {
   return compare_builds(run, "run.jsonl", max_regression);
 }
 
+enum class Answer { regressed, cannot_tell, no_worse, not_compared };
+Answer answer_of(const ComparedCell& cell) {
+  EXPECT_FALSE(cell.regression && cell.cannot_tell) << cell.note;
+  if (cell.regression || cell.cannot_tell)
+    return cell.regression ? Answer::regressed : Answer::cannot_tell;
+  return cell.ratio.rounds > 0 ? Answer::no_worse : Answer::not_compared;
+}
+
 /// The answer of all cells, which all have the same.
-BuildAnswer answer_of(const BuildComparison& comparison) {
+Answer answer_of(const Comparison& comparison) {
   EXPECT_EQ(comparison.cells.size(), 12u) << "six workloads, two pairings";
-  for (const BuildCell& cell : comparison.cells) {
+  for (const ComparedCell& cell : comparison.cells) {
     EXPECT_EQ(cell.kernel, "turn");
-    EXPECT_EQ(cell.answer, comparison.cells.front().answer) << cell.why;
+    EXPECT_EQ(answer_of(cell), answer_of(comparison.cells.front())) << cell.note;
   }
-  return comparison.cells.front().answer;
+  return answer_of(comparison.cells.front());
 }
 
 TEST(CompareBuilds, FindsTheSlowerBuildAndNoOther) {
-  const BuildComparison equal = compare(run_of(1)), twice = compare(run_of(2)),
-                        faster = compare(run_of(0.9));
-  EXPECT_EQ(answer_of(equal), BuildAnswer::no_worse);
+  const Comparison equal = compare(run_of(1)), twice = compare(run_of(2)),
+                   faster = compare(run_of(0.9));
+  EXPECT_EQ(answer_of(equal), Answer::no_worse);
   EXPECT_EQ(exit_code_of(equal), 0);
-  EXPECT_EQ(answer_of(faster), BuildAnswer::no_worse);
-  EXPECT_EQ(answer_of(twice), BuildAnswer::regressed);
+  EXPECT_EQ(answer_of(faster), Answer::no_worse);
+  EXPECT_EQ(answer_of(twice), Answer::regressed);
   EXPECT_EQ(twice.regressions, 12);
   EXPECT_EQ(exit_code_of(twice), 1);
   EXPECT_NEAR(twice.cells.front().ratio.ratio, 2, 1e-9);
-  EXPECT_EQ(twice.cells.front().launches, 3);
+  EXPECT_EQ(twice.cells.front().launches_b, 3);
   // Noise of both builds in a round is no noise of the ratio.
   EXPECT_NEAR(equal.cells.front().ratio.low, 1, 1e-9);
   // A slowdown that is allowed.
-  EXPECT_EQ(answer_of(compare(run_of(1.2), 0.25)), BuildAnswer::no_worse);
-  EXPECT_EQ(answer_of(compare(run_of(1.2), 0.15)), BuildAnswer::regressed);
+  EXPECT_EQ(answer_of(compare(run_of(1.2), 0.25)), Answer::no_worse);
+  EXPECT_EQ(answer_of(compare(run_of(1.2), 0.15)), Answer::regressed);
 }
 
 TEST(CompareBuilds, NoiseIsNoAnswer) {
   const auto uneven = [](std::size_t round) { return round % 2 == 0 ? 0.8 : 1.3; };
-  const BuildComparison noisy = compare(changed(run_of(1), uneven));
-  EXPECT_EQ(answer_of(noisy), BuildAnswer::cannot_tell);
+  const Comparison noisy = compare(changed(run_of(1), uneven));
+  EXPECT_EQ(answer_of(noisy), Answer::cannot_tell);
   EXPECT_EQ(exit_code_of(noisy), 3);
   // One launch that was faster as a whole.
   const auto one_launch = [](TimingRow& row) {
     if (row.launch == 1)
       for (double& ns : row.ns_per_token) ns *= 0.5;
   };
-  EXPECT_EQ(answer_of(compare(with_head(run_of(2), one_launch))), BuildAnswer::cannot_tell);
+  EXPECT_EQ(answer_of(compare(with_head(run_of(2), one_launch))), Answer::cannot_tell);
   // The twin differs from the baseline by more than head from base.
   Results invalid = run_of(1.2);
   for (TimingRow& row : invalid.timings)
     for (double& ns : row.ns_per_token) ns *= row.is_twin() ? 1.3 : 1;
-  EXPECT_EQ(answer_of(compare(invalid)), BuildAnswer::cannot_tell);
+  EXPECT_EQ(answer_of(compare(invalid)), Answer::cannot_tell);
   const auto doubled = [](std::size_t) { return 2; };
-  EXPECT_EQ(answer_of(compare(changed(invalid, doubled))), BuildAnswer::regressed);
+  EXPECT_EQ(answer_of(compare(changed(invalid, doubled))), Answer::regressed);
   // Too few rounds for an interval.
   Results short_run = run_of(2);
   for (TimingRow& row : short_run.timings)
     row.ns_per_token.resize(std::min<std::size_t>(row.ns_per_token.size(), 1));
-  EXPECT_EQ(answer_of(compare(short_run)), BuildAnswer::cannot_tell);
+  EXPECT_EQ(answer_of(compare(short_run)), Answer::cannot_tell);
 }
 
 TEST(CompareBuilds, WithoutAnAnswerTheCellSaysWhatWouldDecide) {
   const auto noise = [](std::size_t round) { return round % 2 == 0 ? 1 / 1.3 : 1.3; };
   const Results run = changed(run_of(1.2), noise);
-  const BuildCell far = compare(run).cells.front();
-  ASSERT_EQ(far.answer, BuildAnswer::cannot_tell);
-  EXPECT_NE(far.why.find(" of timing may decide it, this run had "), std::string::npos) << far.why;
+  const ComparedCell far = compare(run).cells.front();
+  ASSERT_EQ(answer_of(far), Answer::cannot_tell);
+  EXPECT_NE(far.note.find(" of timing may decide it, this run had "), std::string::npos)
+      << far.note;
   const double at_the_ratio = far.ratio.ratio - 1 + 1e-6;
-  const BuildCell near = compare(run, at_the_ratio).cells.front();
-  ASSERT_EQ(near.answer, BuildAnswer::cannot_tell);
-  EXPECT_TRUE(near.why.starts_with("too near ")) << near.why;
+  const ComparedCell near = compare(run, at_the_ratio).cells.front();
+  ASSERT_EQ(answer_of(near), Answer::cannot_tell);
+  EXPECT_TRUE(near.note.starts_with("too near ")) << near.note;
 }
 
 TEST(CompareBuilds, AKernelWithoutASpeed) {
-  EXPECT_EQ(answer_of(compare(with_head(run_of(1), break_off))), BuildAnswer::regressed);
+  EXPECT_EQ(answer_of(compare(with_head(run_of(1), break_off))), Answer::regressed);
   const auto skip = [](TimingRow& row) {
     break_off(row);
     row.outcome = Outcome::skipped;
   };
-  EXPECT_EQ(answer_of(compare(with_head(run_of(1), skip))), BuildAnswer::cannot_tell);
+  EXPECT_EQ(answer_of(compare(with_head(run_of(1), skip))), Answer::cannot_tell);
   Results base_broken = run_of(1);
   for (TimingRow& row : base_broken.timings)
     if (row.kernel == "base:turn") break_off(row);
-  EXPECT_EQ(answer_of(compare(base_broken)), BuildAnswer::not_compared);
+  EXPECT_EQ(answer_of(compare(base_broken)), Answer::not_compared);
   EXPECT_EQ(exit_code_of(compare(base_broken)), 3) << "nothing was compared";
   // Head has lost the kernel, and has a new one.
   const auto rename = [](TimingRow& row) { row.kernel = "head:other"; };
   Results renamed = with_head(run_of(1), rename);
   for (VerdictRow& row : renamed.verdicts)
     if (row.kernel == "head:turn") row.kernel = "head:other";
-  const BuildComparison lost = compare(renamed);
+  const Comparison lost = compare(renamed);
   EXPECT_EQ(lost.regressions, 12);
   EXPECT_EQ(lost.cells.front().kernel, "turn");
-  EXPECT_EQ(lost.cells.back().answer, BuildAnswer::not_compared);
+  EXPECT_EQ(answer_of(lost.cells.back()), Answer::not_compared);
 }
 
 TEST(CompareBuilds, AVerdictThatFailsInHeadAlone) {
@@ -158,9 +167,9 @@ TEST(CompareBuilds, AVerdictThatFailsInHeadAlone) {
   EXPECT_EQ(exit_code_of(compare(results)), 0) << "base fails too";
   for (VerdictRow& row : results.verdicts)
     if (row.kernel == "base:turn") row.verdict = Verdict::pass;
-  const BuildComparison fails = compare(results);
-  ASSERT_EQ(fails.failures.size(), 1u);
-  EXPECT_TRUE(fails.failures.front().starts_with("turn: norm")) << fails.failures.front();
+  const Comparison fails = compare(results);
+  ASSERT_EQ(fails.verdicts.size(), 1u);
+  EXPECT_TRUE(fails.verdicts.front().starts_with("turn: norm")) << fails.verdicts.front();
   EXPECT_EQ(exit_code_of(fails), 1);
 }
 
@@ -172,20 +181,20 @@ TEST(CompareBuilds, RefusesARunThatCannotBeCompared) {
   EXPECT_THROW(compare(sample_results()), BadFile);
 }
 
-TEST(CompareBuilds, ALineBeginsWithItsAnswer) {
-  const auto text = [](const Results& run) { return builds_markdown(compare(run), "run.jsonl"); };
+TEST(CompareBuilds, TheTableHasTheAnswers) {
+  const auto text = [](const Results& run) { return comparison_markdown(compare(run)); };
   const auto has = [](const std::string& lines, const char* part) {
     return lines.find(part) != std::string::npos;
   };
   const std::string twice = text(run_of(2)), less = text(run_of(1.0123));
-  EXPECT_TRUE(twice.starts_with("head against base in `run.jsonl`: 12 of 12 regressed")) << twice;
-  EXPECT_TRUE(has(twice, "\n- regressed by at least 99.9 %: `turn` on `llama-3-8b/decode-1`, ") ||
-              has(twice, "\n- regressed by at least 100.0 %: `turn` on `llama-3-8b/decode-1`, "))
+  EXPECT_TRUE(twice.starts_with("## ✗ 12 regressions\n\n`base` → `head`, in `run.jsonl`")) << twice;
+  EXPECT_TRUE(has(twice, "| ✗ SLOWER | seen: at least 99.9 % | `turn` | `llama-3-8b/decode-1` |") ||
+              has(twice, "| ✗ SLOWER | seen: at least 100.0 % | `turn` | `llama-3-8b/decode-1` |"))
       << twice;
-  EXPECT_TRUE(has(less, "\n- no worse than 1.3 %: `turn` on ")) << "rounded up: " << less;
+  EXPECT_TRUE(has(less, " | none: at most 1.3 % | `turn` | ")) << "rounded up: " << less;
   const std::string broken = text(with_head(run_of(1), break_off));
-  EXPECT_TRUE(has(broken, "\n- regressed: `turn` on ")) << broken;
-  EXPECT_TRUE(has(broken, "`head is BROKEN: agreement FAIL`\n")) << broken;
+  EXPECT_TRUE(has(broken, "| ✗ BROKEN | seen | `turn` | ")) << broken;
+  EXPECT_TRUE(has(broken, " | `agreement FAIL` |\n")) << broken;
 }
 
 }  // namespace

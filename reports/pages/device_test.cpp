@@ -114,14 +114,14 @@ TEST(Compare, RefusesAnotherDevice) {
       if (!row.device.empty()) row.device = device;
   };
   const auto compare = [&] { return compare_runs(a, b, "a.jsonl", "b.jsonl", 0.05); };
-  EXPECT_TRUE(compare().machine.ends_with("L2 50 MiB"));
+  EXPECT_TRUE(compare().place.ends_with("L2 50 MiB"));
   for (const ComparedCell& cell : compare().cells) EXPECT_FALSE(contains(cell.kernel, "floor"));
   rename("NVIDIA H100 80GB HBM3, sm_90, 132 multiprocessors, L2 50 MiB, driver 600.1");
   EXPECT_TRUE(compare().told.at(0).starts_with("device: ")) << "another driver is told";
   rename("NVIDIA H200, sm_90, 132 multiprocessors, L2 50 MiB, driver 580.95");
   EXPECT_THROW(compare(), BadFile);
   std::erase_if(b.timings, [](const TimingRow& row) { return !row.device.empty(); });
-  EXPECT_TRUE(compare().machine.ends_with("GiB")) << "the host's rows still compare";
+  EXPECT_TRUE(compare().place.ends_with("GiB")) << "the host's rows still compare";
 }
 
 }  // namespace

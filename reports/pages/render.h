@@ -8,7 +8,6 @@
 
 #include "reports/figures/chart.h"
 #include "reports/numbers/compare.h"
-#include "reports/numbers/compare_builds.h"
 #include "reports/numbers/summary.h"
 #include "reports/record/record.h"
 
@@ -38,14 +37,8 @@ std::string render_csv(const Results& results, const Summary& summary);
 std::string render_junit(const Results& results, const Summary& summary);
 
 /// A comparison as Markdown, fit for a pull request: the answer stands first, and the table is
-/// folded away.
-std::string comparison_markdown(const Comparison& comparison, const std::string& name_a,
-                                const std::string& name_b);
-
-/// The same of two builds: a sentence, and a line for each cell that begins with its answer:
-/// "regressed", "cannot tell", "no worse than" or "not compared". Percentages are rounded away from
-/// what would please.
-std::string builds_markdown(const BuildComparison& comparison, const std::string& name);
+/// folded away. Percentages are rounded away from what would please.
+std::string comparison_markdown(const Comparison& comparison);
 
 /// An SVG document with a background and a legend below the chart, one line for each series. Its
 /// colours are those of the report, and follow the reader's light or dark scheme. The same request

@@ -19,30 +19,7 @@ std::string symbol_of(const ComparedCell& cell) {
   return cell.outcome == Outcome::same ? "=" : "?";
 }
 
-/// Whether a regression of the given size was seen; empty if nothing was compared.
-std::string answer_of(const ComparedCell& cell) {
-  if (cell.regression) return "seen";
-  if (cell.ratio.rounds == 0) return "";
-  return cell.cannot_tell ? "cannot tell" : "none";
-}
-
-std::string cell_line(const ComparedCell& cell) {
-  std::string ratio, times, spread;
-  if (cell.ratio.rounds > 0) {
-    ratio = fmt::format("{} [{}]", ratio_text(cell.ratio.ratio), range_text(cell.ratio));
-    times = fmt::format("{} → {}", number_text(cell.ns_a), number_text(cell.ns_b));
-    spread = percent_text(100 * cell.spread);
-  }
-  const std::string launches =
-      cell.launches_a > 0 ? fmt::format("{} + {}", cell.launches_a, cell.launches_b) : "";
-  return fmt::format("| {} {} | {} | {} | {}{} | {} | {} | {} | {} | {} | {} |\n", symbol_of(cell),
-                     cell.outcome, answer_of(cell), markdown_code(cell.kernel),
-                     markdown_code(cell.workload), threads_text(cell.threads),
-                     markdown_code(cell.board), ratio, spread, times, launches,
-                     markdown_code(cell.note));
-}
-
-/// In percent, to tenths, rounded down or up.
+/// In percent, to tenths, rounded down or up: away from what would please.
 double percent_below(double ratio) {
   return std::floor(1000 * (ratio - 1)) / 10;
 }
@@ -50,26 +27,27 @@ double percent_above(double ratio) {
   return std::ceil(1000 * (ratio - 1)) / 10;
 }
 
-std::string answer_of(const BuildCell& cell) {
-  if (cell.answer == BuildAnswer::no_worse)
-    return fmt::format("no worse than {:.1f} %", percent_above(cell.ratio.high));
-  if (cell.answer != BuildAnswer::regressed)
-    return cell.answer == BuildAnswer::cannot_tell ? "cannot tell" : "not compared";
-  if (cell.ratio.rounds == 0) return "regressed";
-  return fmt::format("regressed by at least {:.1f} %", percent_below(cell.ratio.low));
+/// Whether a regression of the given size was seen; empty if nothing was compared.
+std::string answer_of(const ComparedCell& cell) {
+  if (cell.cannot_tell) return "cannot tell";
+  if (cell.ratio.rounds == 0) return cell.regression ? "seen" : "";
+  return cell.regression ? fmt::format("seen: at least {:.1f} %", percent_below(cell.ratio.low))
+                         : fmt::format("none: at most {:.1f} %", percent_above(cell.ratio.high));
 }
 
-std::string build_line(const BuildCell& cell) {
-  std::string out = fmt::format("- {}: {} on {}, {}{}", answer_of(cell), markdown_code(cell.kernel),
-                                markdown_code(cell.workload), markdown_code(cell.board),
-                                threads_text(cell.threads));
-  const bool is_ours = cell.ratio.rounds > 0;  // else it may quote a kernel
-  if (!cell.why.empty()) out += "; " + (is_ours ? cell.why : markdown_code(cell.why));
-  if (is_ours && std::isfinite(cell.ratio.high))
-    out += fmt::format("; {:+.1f} % to {:+.1f} % in {} rounds of {} launches",
-                       percent_below(cell.ratio.low), percent_above(cell.ratio.high),
-                       cell.ratio.rounds, cell.launches);
-  return out + "\n";
+std::string cell_line(const ComparedCell& cell) {
+  std::string ratio, times, spread, launches;
+  if (cell.ratio.rounds > 0) {
+    ratio = fmt::format("{} [{}]", ratio_text(cell.ratio.ratio), range_text(cell.ratio));
+    times = fmt::format("{} → {}", number_text(cell.ns_a), number_text(cell.ns_b));
+    spread = percent_text(100 * cell.spread);
+    launches = fmt::format("{} + {}", cell.launches_a, cell.launches_b);
+  }
+  return fmt::format("| {} {} | {} | {} | {}{} | {} | {} | {} | {} | {} | {} |\n", symbol_of(cell),
+                     cell.outcome, answer_of(cell), markdown_code(cell.kernel),
+                     markdown_code(cell.workload), threads_text(cell.threads),
+                     markdown_code(cell.board), ratio, spread, times, launches,
+                     markdown_code(cell.note));
 }
 
 constexpr const char* table_head =
@@ -107,30 +85,26 @@ std::string headline(const Comparison& comparison) {
 std::string how_to_read(const Comparison& comparison) {
   const bool by_ceiling = std::ranges::any_of(
       comparison.cells, [](const ComparedCell& cell) { return cell.by_ceiling; });
+  const std::string by_chance =
+      fmt::format(" By chance alone up to {:.1f} of {} contestants would stand out.",
+                  comparison.by_chance, comparison.compared);
   return fmt::format(
-      "The ratio is the time of the second run divided by that of the first; below 1 is faster{}. "
-      "Its range is that of all launches of one run over all launches of the other. The range "
-      "reaches at least the spread to either side. The spread is how far launches of unchanged "
-      "code differ: those of the baseline and of its null twin. With fewer than {} launches on a "
-      "side, or without a ceiling, the spread is at least {:.0f} %, as measured between processes. "
-      "A regression is seen if the whole range lies above 1 by more than {}. There is none if the "
-      "whole range lies below that limit. In all other cases the runs cannot tell, and the "
-      "last column says what would decide (bench --launches 9). By chance alone up to {:.1f} of {} "
-      "contestants would stand out.\n",
+      "The ratio is the time of the second divided by that of the first; below 1 is faster{}. A "
+      "regression is seen if its whole range lies above 1 by more than {}. The spread is by how "
+      "much unchanged code differs.{}\n",
       by_ceiling ? ". Each time is in units of its own run's ceiling, which cancels out drift of "
                    "the machine"
                  : "",
-      launches_to_trust, 100 * assumed_spread, percent_text(100 * comparison.max_regression),
-      comparison.by_chance, comparison.compared);
+      percent_text(100 * comparison.max_regression), comparison.of_builds ? "" : by_chance);
 }
 
 }  // namespace
 
-std::string comparison_markdown(const Comparison& comparison, const std::string& name_a,
-                                const std::string& name_b) {
+std::string comparison_markdown(const Comparison& comparison) {
   std::string out =
-      fmt::format("## {}\n\n{} → {}, on {}\n\n", headline(comparison), markdown_code(name_a),
-                  markdown_code(name_b), markdown_code(comparison.machine));
+      fmt::format("## {}\n\n{} → {}, {} {}\n\n", headline(comparison),
+                  markdown_code(comparison.name_a), markdown_code(comparison.name_b),
+                  comparison.of_builds ? "in" : "on", markdown_code(comparison.place));
   if (comparison.invalid.empty()) out += counts_text(comparison) + "\n\n";
   for (const std::string& verdict : comparison.verdicts)
     out += fmt::format("- ✗ {}\n", markdown_code(verdict));
@@ -152,18 +126,6 @@ std::string comparison_markdown(const Comparison& comparison, const std::string&
     out += "\n</details>\n\n";
   }
   if (comparison.invalid.empty()) out += how_to_read(comparison);
-  return out;
-}
-
-std::string builds_markdown(const BuildComparison& comparison, const std::string& name) {
-  std::string out =
-      fmt::format("head against base in {}: {} of {} regressed, cannot tell for {}; allowed {}\n\n",
-                  markdown_code(name), comparison.regressions,
-                  std::ssize(comparison.cells) + std::ssize(comparison.failures),
-                  comparison.cannot_tell, percent_text(100 * comparison.max_regression));
-  for (const std::string& failure : comparison.failures)
-    out += fmt::format("- regressed: {}\n", markdown_code(failure));
-  for (const BuildCell& cell : comparison.cells) out += build_line(cell);
   return out;
 }
 

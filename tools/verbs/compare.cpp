@@ -4,42 +4,28 @@
 #include <fmt/format.h>
 
 #include "base/text_file.h"
-#include "reports/numbers/compare_builds.h"
 #include "reports/pages/render.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
 using namespace report;
-namespace {
-
-/// Prints the comparison, or writes it to the file and prints its first line.
-void show(const std::string& text, const std::string& markdown) {
-  if (markdown.empty()) {
-    fmt::print("{}", text);
-  } else {
-    write_whole_file(markdown, text);
-    fmt::print("{}comparison: {}\n", text.substr(0, text.find('\n') + 1), markdown);
-  }
-}
-
-}  // namespace
 
 int run(const CompareOptions& options) {
-  const std::string& a = options.files.front();
+  const std::string &a = options.files.front(), &b = options.files.back();
+  const bool of_builds = options.files.size() == 1;
   const double max_regression = options.max_regression / 100;
-  int code = 0;
-  if (options.files.size() == 1) {
-    const BuildComparison builds = compare_builds(read_results(a), a, max_regression);
-    show(builds_markdown(builds, a), options.markdown);
-    code = exit_code_of(builds);
+  const Comparison comparison =
+      of_builds ? compare_builds(read_results(a), a, max_regression)
+                : compare_runs(read_results(a), read_results(b), a, b, max_regression);
+  const std::string text = comparison_markdown(comparison);
+  if (options.markdown.empty()) {
+    fmt::print("{}", text);
   } else {
-    const std::string& b = options.files.back();
-    const Comparison runs = compare_runs(read_results(a), read_results(b), a, b, max_regression);
-    show(comparison_markdown(runs, a, b), options.markdown);
-    code = exit_code_of(runs);
+    write_whole_file(options.markdown, text);
+    fmt::print("{}comparison: {}\n", text.substr(0, text.find('\n') + 1), options.markdown);
   }
-  const bool passes =
-      options.unresolved.empty() ? options.files.size() == 1 : options.unresolved == "pass";
+  const bool passes = options.unresolved.empty() ? of_builds : options.unresolved == "pass";
+  const int code = exit_code_of(comparison);
   if (code != 3 || !passes) return code;
   fmt::print(stderr,
              "ropewalk: warning: cannot tell whether a kernel became slower; passed all the "

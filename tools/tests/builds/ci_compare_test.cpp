@@ -45,13 +45,13 @@ TEST_F(CiCompare, TheSlowerBuildRegressesAndEqualOnesDoNot) {
 #endif
   const Result twice = compare(usual + "once" + smoke);
   EXPECT_EQ(twice.code, 1) << twice.out << twice.err;
-  EXPECT_TRUE(contains(twice.out, "\n- regressed by at least ")) << twice.out;
+  EXPECT_TRUE(contains(twice.out, "| seen: at least ")) << twice.out;
   EXPECT_TRUE(std::filesystem::exists(project_ / "out/results.jsonl"));
   EXPECT_EQ(lines_in(in_project("git worktree list").out), 1) << "no tree is left";
   const Result equal = compare(usual + "twice twice" + smoke);
   EXPECT_EQ(equal.code, 0) << equal.out << equal.err;
-  EXPECT_FALSE(contains(equal.out, "\n- regressed")) << equal.out;
-  EXPECT_EQ(contains(equal.out, "- cannot tell"), contains(equal.err, "warning: ")) << equal.err;
+  EXPECT_FALSE(contains(equal.out, "| seen")) << equal.out;
+  EXPECT_EQ(contains(equal.out, "| cannot tell |"), contains(equal.err, "warning: ")) << equal.err;
   const Result allowed =
       compare(usual + "once" + smoke, "CI_COMPARE_OPTIONS='--max-regression 900'");
   EXPECT_EQ(allowed.code, 0) << allowed.out << allowed.err;
@@ -61,7 +61,7 @@ TEST_F(CiCompare, TheSlowerBuildRegressesAndEqualOnesDoNot) {
       ">skipped; " ROPEWALK_EXECUTABLE " compare skipped";
   const Result passes = in_project(skipped), strict = in_project(skipped + " --unresolved fail");
   EXPECT_EQ(passes.code, 0) << passes.out << passes.err;
-  EXPECT_TRUE(contains(passes.out, "\n- cannot tell: `turn` on ")) << passes.out;
+  EXPECT_TRUE(contains(passes.out, " SKIPPED | cannot tell | `turn` | ")) << passes.out;
   EXPECT_TRUE(contains(passes.err, "warning: cannot tell")) << passes.err;
   EXPECT_EQ(strict.code, 3) << strict.out << strict.err;
   EXPECT_EQ(strict.err, "");
