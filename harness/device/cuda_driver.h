@@ -36,6 +36,7 @@ inline constexpr int capability_major = 75, capability_minor = 76;    ///< CUdev
 /// Graphs as they are used here need the driver of CUDA 11.4.
 inline constexpr int oldest_version = 11040;
 
+// NOLINTBEGIN(readability-identifier-naming)
 /// Each member is named as the driver's function without the prefix cu. A comment gives the symbol
 /// where it differs.
 struct Driver {
@@ -89,6 +90,7 @@ struct Driver {
   Result (*GraphDestroy)(GraphHandle graph);
   Result (*GetErrorString)(Result error, const char** text);
 };
+// NOLINTEND(readability-identifier-naming)
 
 /// Loads the library that ROPEWALK_CUDA_DRIVER in the environment names, or else libcuda.so.1, and
 /// fills `driver`. Returns what is missing, in words; empty: nothing.

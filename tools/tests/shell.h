@@ -53,6 +53,7 @@ inline std::filesystem::path fresh(const std::string& name = "out") {
 /// Runs a line through a shell. The caller quotes words. `err` has no lines of progress.
 inline Result shell(const std::string& line) {
   const auto err = scratch() / "stderr";
+  // NOLINTNEXTLINE(cert-env33-c): the shell is what is wanted
   FILE* pipe = popen(("{ " + line + "\n} 2>'" + err.string() + "'").c_str(), "r");
   Result r{-1, "", ""};
   std::array<char, 4096> buffer{};

@@ -63,6 +63,7 @@ std::int32_t takes_long(const rope_problem* p, const rope_operands* o, void* sta
 std::int32_t is_killed(const rope_problem* p, const rope_operands* o, void* state) {
   const char* mark = std::getenv("SURVIVAL_MARK");
   if (mark == nullptr || access(mark, F_OK) != 0) {
+    // NOLINTNEXTLINE(cert-env33-c)
     if (mark != nullptr) (void)!std::system((std::string(": >") + mark).c_str());
     kill(getpid(), SIGKILL);
   }
