@@ -1,6 +1,5 @@
 // The vector kernels give the same bits however far their data lies: head by head, and with stores
 // past the caches, which large calls alone would reach.
-#include "kernels/common/reach.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +8,7 @@
 #include <random>
 
 #include "kernels/api/cpu_features.h"
-#include "kernels/common/vector_state.h"
+#include "kernels/common/vector_kernel.h"
 
 namespace ropewalk {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/host_launcher.h"
+#include "kernels/cuda/host_entries.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include "kernels/cuda/host_entries.h"
 
 namespace ropewalk::cuda {
 namespace {
