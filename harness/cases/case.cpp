@@ -1,11 +1,185 @@
 #include "harness/cases/case.h"
 
+#include <cmath>
+#include <cstring>
+
 #include "base/text_file.h"
 #include "harness/cases/axes.h"
+#include "harness/cases/checked.h"
 #include "harness/cases/data.h"
+#include "harness/cases/fused.h"
+#include "harness/cases/names.h"
+#include "harness/cases/problem.h"
 #include "reference/frequency_rule.h"
 
 namespace ropewalk::harness {
+namespace {
+
+constexpr std::int64_t largest_rotary_dim = 1 << 16;  // limits the time to make its frequencies
+
+void check_sizes(const Case& c) {
+  require(c.batch >= 1 && c.tokens >= 1, "batch and tokens must be at least 1");
+  require(c.rotary_dim >= 2 && c.rotary_dim % 2 == 0,
+          "rotary_dim must be even and at least 2, got {}", c.rotary_dim);
+  require(c.rotary_dim <= largest_rotary_dim, "rotary_dim must be at most {}", largest_rotary_dim);
+  require(!c.tensors.empty() && c.tensors.size() <= ROPE_MAX_TENSORS, "1 to 4 tensors are allowed");
+  require(is_floating(in_contract(c.dtype)), "dtype must be a floating-point type");
+  require(is_floating(in_contract(table_dtype(c))), "table_dtype must be a floating-point type");
+  require(c.position_dtype == Dtype::i32 || c.position_dtype == Dtype::i64,
+          "position_dtype must be i32 or i64");
+  constexpr std::int64_t most_apart = 1 << 20;
+  require(c.table_apart >= 0 && c.table_apart <= most_apart, "table_apart must be 0 to {}",
+          most_apart);
+  require(c.table_apart_pair >= -1 && c.table_apart_pair < c.rotary_dim / 2,
+          "table_apart_pair must be -1, or a pair below rotary_dim / 2 = {}", c.rotary_dim / 2);
+  require(c.state >= 0 && c.state < most_states, "there is no state {}: give 0 to {}", c.state,
+          most_states - 1);
+  require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
+  constexpr std::int64_t most_callers = 4;
+  require(c.callers >= 1 && c.callers <= most_callers, "callers must be 1 to {}", most_callers);
+  require(std::isfinite(c.attention_scale), "attention_scale must be finite");
+  require(c.rope_theta >= 1 && std::isfinite(c.rope_theta), "rope_theta must be at least 1");
+  require(c.inv_freq.empty() || std::ssize(c.inv_freq) == c.rotary_dim / 2,
+          "inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2, c.inv_freq.size());
+  const FrequencyRule* rule = find_frequency_rule(c.scaling);
+  require(rule != nullptr, "scaling '{}' is unknown", c.scaling);
+  if (const auto fault = rule_fault(*rule, c.rope_theta, c.rotary_dim, c.scaling_values))
+    throw BadCase(fault->what);
+  for (const double f : c.inv_freq)
+    require(f >= 0 && f <= 0x1.921fb54442d18p+2, "inv_freq must lie in [0, 2 pi]");
+  std::int64_t all_bytes = 0;  // size of inputs and outputs, as if contiguous
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) {
+    const TensorCase& t = c.tensors[i];
+    const auto name = tensor_words[i];
+    require(t.heads >= 1 && t.head_dim >= 1, "{}: heads and head_dim must be at least 1", name);
+    const Dtype dtype = tensor_dtype(c, t);
+    require(is_floating(in_contract(dtype)), "{}: dtype must be a floating-point type", name);
+    require(c.contract != ROPE_CONTRACT_F32_ANGLE || data_type(dtype).computed_in == Dtype::f32,
+            "the f32_angle contract is not for f64 data");
+    require(!t.rotate || (t.rotary_offset >= 0 && c.rotary_dim <= t.head_dim &&
+                          t.rotary_offset <= t.head_dim - c.rotary_dim),
+            "{}: the window [{}, +{}) is not inside head_dim {}", name, t.rotary_offset,
+            c.rotary_dim, t.head_dim);
+    require(t.in_at >= 0 && t.out_at >= 0, "{}: in_at and out_at must not be negative", name);
+    for (const std::int64_t s :
+         {t.in.batch, t.in.token, t.in.head, t.out.batch, t.out.token, t.out.head})
+      require(s >= contiguous, "{}: strides must not be negative", name);
+    require(!t.in_place || (t.in == t.out && t.in_at == t.out_at),
+            "{}: in place needs equal strides and offsets", name);
+    require(!c.one_buffer || !t.in_place, "{}: one_buffer and in_place exclude each other", name);
+    require(!c.fused || t.append || t.in_place == c.tensors[0].in_place,
+            "fused tensors must be in place all or none");
+    require(!c.fused || dtype == tensor_dtype(c, 0), "fused tensors must have one dtype");
+    const auto wanted = times(times(c.batch, c.tokens), times(t.heads, t.head_dim));
+    require(t.values.empty() || std::ssize(t.values) == wanted, "{}.values needs {} values, got {}",
+            name, wanted, t.values.size());
+    all_bytes = plus(all_bytes, times(wanted, times(data_type(dtype).bytes, t.in_place ? 1 : 2)));
+    require(all_bytes <= largest_case_bytes, "the case is larger than 2 GiB");
+  }
+}
+
+void check_axes(const Case& c) {
+  require(c.axes >= 1 && c.axes <= most_axes, "axes must be 1 to {}", most_axes);
+  const std::int64_t wanted = c.axes == 1 ? 0 : c.rotary_dim / 2;
+  require(std::ssize(c.axis_of_pair) == wanted,
+          "axis_of_pair needs rotary_dim / 2 = {} axes, got {}: it is for axes=2 to 4", wanted,
+          c.axis_of_pair.size());
+  for (const std::uint8_t axis : c.axis_of_pair)
+    require(axis < c.axes, "axis_of_pair has axis {}, but there are {}", axis, c.axes);
+  require(c.axes > 1 || c.axis_positions == AxisPositions::equal,
+          "axis_positions is for axes=2 to 4");
+  require(c.position_axis_stride >= contiguous && c.table_axis_stride >= contiguous,
+          "the strides of axes must not be negative");
+  require(c.table_axis_stride == contiguous ||
+              (c.axes > 1 && c.contract == ROPE_CONTRACT_TABLE && c.rows_by == ROPE_ROW_BY_TOKEN),
+          "table_axis_stride is for tables by token, of several axes");
+}
+
+void check_positions(const Case& c, const std::vector<std::int64_t>& positions) {
+  require(std::ssize(positions) == c.axes * c.batch * c.tokens,
+          "positions needs {}batch * tokens = {} values, got {}", c.axes > 1 ? "axes * " : "",
+          c.axes * c.batch * c.tokens, positions.size());
+  require(c.position_batch_stride >= contiguous && c.position_token_stride >= contiguous,
+          "position strides must not be negative");
+  const bool table = c.contract == ROPE_CONTRACT_TABLE;
+  for (const std::int64_t p : positions) {
+    require(p >= -position_limit && p < position_limit, "position {} is outside [-2^31, 2^31)", p);
+    require(!table || c.rows_by == ROPE_ROW_BY_TOKEN || p >= 0,
+            "position {} is negative: a table by position has no such row", p);
+  }
+  require(!c.positions_null || (table && c.rows_by == ROPE_ROW_BY_TOKEN),
+          "positions_null is for tables by token");
+  for (std::int64_t axis = 0; axis < c.axes; ++axis)
+    for (std::int64_t b = 0; b < c.batch; ++b)
+      for (std::int64_t t = 0; t < c.tokens; ++t) {
+        const auto at = [&](std::int64_t plane, std::int64_t row, std::int64_t token) {
+          return positions[static_cast<std::size_t>((plane * c.batch + row) * c.tokens + token)];
+        };
+        require(at(axis, b, t) == at(c.position_axis_stride == 0 ? 0 : axis,
+                                     c.position_batch_stride == 0 ? 0 : b,
+                                     c.position_token_stride == 0 ? 0 : t),
+                "a broadcast position stride (0) needs equal positions along that axis");
+      }
+}
+
+void check_alone(const Case& c) {
+  check_sizes(c);
+  check_axes(c);
+  const std::int64_t tokens = times(times(c.batch, c.tokens), c.axes);
+  require(tokens <= largest_case_bytes / 8, "the case is larger than 2 GiB");
+  require(c.position_rule != PositionRule::random || c.position_from <= c.position_to,
+          "positions=random:A:B needs A <= B");
+  constexpr std::int64_t far = std::int64_t{1} << 32;
+  for (const std::int64_t v : {c.position_from, c.position_to, c.position_step})
+    require(v > -far && v < far, "positions are outside [-2^31, 2^31)");
+  // Properties add it to positions, which must not overflow.
+  require(c.shift > -far && c.shift < far, "shift must lie within 2^32, got {}", c.shift);
+  check_positions(c, positions_of(c));
+  check_fused(c);
+}
+
+// Calls of one state are given equal problems, apart from positions and table rows, which the
+// sequence makes equal.
+void check_calls(const Case& c) {
+  require(!c.outputs_kept, "outputs_kept: no call is before the first");
+  require(c.apply || !c.calls.empty(), "apply=0 is for a call of a sequence");
+  require(std::ssize(c.calls) < most_calls, "a sequence has at most {} calls", most_calls);
+  const Case* of_state[most_states] = {};
+  of_state[c.state] = &c;
+  for (std::size_t i = 0; i < c.calls.size(); ++i) {
+    const Case& call = c.calls[i];
+    const std::size_t number = i + 2;
+    require(call.kernel == c.kernel && call.plugin == c.plugin && call.property == c.property &&
+                call.contract == c.contract && call.callers == c.callers &&
+                call.caller_states == c.caller_states && call.before == c.before &&
+                call.shift == c.shift && call.calls.empty(),
+            "call {}: the kernel, the property, the contract, callers, before and shift are those "
+            "of the whole sequence",
+            number);
+    require(call.tensors.size() == c.tensors.size(),
+            "call {}: all calls of a sequence have the same tensors", number);
+    check_alone(call);
+    const Case*& other = of_state[call.state];
+    if (other == nullptr) other = &call;
+    const rope_problem mine = without_positions(call), theirs = without_positions(*other);
+    require(std::memcmp(&mine, &theirs, sizeof mine) == 0 && call.rope_theta == other->rope_theta &&
+                call.scaling == other->scaling && call.scaling_values == other->scaling_values &&
+                call.inv_freq == other->inv_freq &&
+                call.table_spare_rows == other->table_spare_rows && call.axes == other->axes &&
+                call.axis_of_pair == other->axis_of_pair &&
+                call.position_axis_stride == other->position_axis_stride &&
+                call.table_axis_stride == other->table_axis_stride && ask_alike(call, *other),
+            "call {} asks another problem than state {} was made for: give it another state",
+            number, call.state);
+  }
+}
+
+}  // namespace
+
+void validate(const Case& c) {
+  check_alone(c);
+  check_calls(c);
+}
 
 std::vector<Dtype> types_beside(Dtype dtype) {
   std::vector<Dtype> out(tensor_dtypes.begin(), tensor_dtypes.end());

@@ -10,7 +10,7 @@
 
 namespace ropewalk::harness {
 
-/// Whether FloatState and CalleeSaved (callee_saved.h) see anything.
+/// Whether FloatState and CalleeSaved (entries.h) see anything.
 #if defined(__x86_64__)
 inline constexpr bool has_float_state = true;
 #else

@@ -1,8 +1,11 @@
 #include "harness/worker/worker.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -23,7 +27,15 @@
 #include "harness/watch/output_watch.h"
 
 namespace ropewalk::harness {
+using namespace protocol;
 namespace {
+
+constexpr std::size_t bytes_at_first = 1 << 20;
+
+std::size_t size_of(int file) {
+  struct stat s {};
+  return fstat(file, &s) == 0 ? static_cast<std::size_t>(s.st_size) : 0;
+}
 
 using namespace protocol;
 using Clock = std::chrono::steady_clock;
@@ -80,6 +92,114 @@ CallResult result_of(const Reply& reply) {
 }
 
 }  // namespace
+
+/// Receives the whole text that a message begins. False if other messages came.
+bool Worker::receive_rest(std::string& text, TimedRow& message, double limit_s) {
+  if (message.bytes > timed_text_most) return false;
+  const std::size_t whole = message.bytes;
+  text.assign(message.text, std::min(whole, sizeof message.text));
+  while (text.size() < whole) {
+    if (receive(&message, sizeof message, after(limit_s)) != Received::message ||
+        message.bytes != whole - text.size())
+      return false;
+    text.append(message.text, std::min<std::size_t>(message.bytes, sizeof message.text));
+  }
+  return true;
+}
+
+Worker::TimeResult Worker::time(const std::string& board, double silence_limit_s,
+                                const BoardSinks& sinks) {
+  start();
+  if (pid_ <= 0) return {{CallResult::Kind::crash, cannot_start_}, 0, ""};
+  std::string label, text;
+  double silent_s = 0;
+  bool ended = false;
+  auto message = std::make_unique<TimedRow>();
+  const auto read_label = [&] { return printable(text_of(control().now_running)); };
+  const auto died = [&](Received how) -> TimeResult {
+    label = read_label();
+    return {end_of(how, {}), 0, label};
+  };
+  const auto ended_for = [&](const std::string& what, const std::string& who) -> TimeResult {
+    stop();
+    return {{CallResult::Kind::crash, what}, 0, who};
+  };
+  std::memcpy(reserve_buffers(board.size()), board.data(), board.size());
+  const Received sent = send_request({.command = Command::time, .text_bytes = board.size()});
+  if (sent != Received::message) return died(sent);
+  for (;;) {
+    std::size_t got = 0;
+    const Received how = receive(message.get(), sizeof *message, after(look_every_s), &got);
+    if (const std::string now = read_label(); now != label) {
+      label = now;
+      silent_s = 0;
+      sinks.progress(label);
+    }
+    if (const std::string damage = memory_.damage();
+        !damage.empty() && (how == Received::late || how == Received::message))
+      return ended_for(damage, label);
+    if (how == Received::late && (silent_s += look_every_s) < silence_limit_s) continue;
+    if (how != Received::message) return died(how);
+    if (got == sizeof(Reply)) {
+      if (!ended) return ended_for("sent its last answer before the end of its board", "");
+      Reply reply{};
+      std::memcpy(static_cast<void*>(&reply), message.get(), sizeof reply);
+      if (reply.status == Status::ok) return {{}, static_cast<int>(reply.exit_code), ""};
+      return {{CallResult::Kind::failed, printable(text_of(reply.text))}, 0, label};
+    }
+    silent_s = 0;
+    const auto kind = static_cast<Timed>(message->kind);
+    if (ended || !receive_rest(text, *message, silence_limit_s))
+      return ended_for("sent a message that has no place in a board", "");
+    if (kind == Timed::end) ended = true;
+    if (kind == Timed::shown || kind == Timed::remark) sinks.show(text, kind == Timed::remark);
+    if (kind != Timed::row) continue;
+    if (const std::string wrong = sinks.row(text); !wrong.empty()) return ended_for(wrong, "");
+  }
+}
+
+void SharedMemory::close() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+  if (file_ >= 0) ::close(file_);
+  data_ = nullptr;
+  file_ = -1;
+  bytes_ = 0;
+}
+
+void SharedMemory::open() {
+  close();
+  // memfd needs no /dev/shm. The seal keeps a kernel from shrinking the file under the parent. A
+  // kernel can grow the file, as the parent must be able to.
+  file_ = memfd_create("ropewalk", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file_ < 0) throw WorkerError(fmt::format("shared memory: memfd_create: {}", strerror(errno)));
+  if (fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+    throw WorkerError(fmt::format("shared memory: sealing: {}", strerror(errno)));
+  reserve(bytes_at_first);
+}
+
+std::byte* SharedMemory::reserve(std::size_t bytes) {
+  if (bytes <= bytes_) return data_;
+  const std::size_t size = std::max(bytes, 2 * bytes_);
+  const auto fail = [&] {
+    throw WorkerError(fmt::format("shared memory of {} bytes: {}", size, strerror(errno)));
+  };
+  // A file that a kernel has already grown cannot be cut to size; damage() reports it.
+  if (ftruncate(file_, static_cast<off_t>(size)) != 0 && size_of(file_) < size) fail();
+  if (data_ != nullptr) munmap(std::exchange(data_, nullptr), bytes_);
+  bytes_ = 0;
+  void* all = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  if (all == MAP_FAILED) fail();
+  data_ = static_cast<std::byte*>(all);
+  bytes_ = size;
+  return data_;
+}
+
+std::string SharedMemory::damage() const {
+  const std::size_t now = size_of(file_);
+  if (now == bytes_) return {};
+  return fmt::format("grew the worker's shared memory (descriptor 4) from {} to {} bytes", bytes_,
+                     now);
+}
 
 Worker::Worker(WorkerOptions options, std::vector<KernelFacts> known)
     : options_(std::move(options)), kernels_(std::move(known)) {

@@ -4,7 +4,7 @@
 // second state asks the same problem, or another one in arguments of the same sizes.
 //
 // No bound: the same call in another thread gives the same bits. A race shows only by chance. So
-// overlapping calls are counted (harness/watch/repeated_calls.h), and the callers go on until there
+// overlapping calls are counted (harness/worker/caller.h), and the callers go on until there
 // are 800, or for 0.25 s. With 800, a race that shows in 1 of 100 calls is missed with probability
 // 0.99^800 < 4e-4. If no calls overlap within 5 s, the case is SKIPPED. Their first calls are made
 // together too, since a first call may complete the state. Two callers have the inputs of one

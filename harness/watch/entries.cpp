@@ -1,4 +1,4 @@
-#include "harness/watch/callee_saved.h"
+#include "harness/watch/entries.h"
 
 #if defined(__x86_64__)
 
