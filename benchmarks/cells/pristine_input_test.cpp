@@ -1,4 +1,4 @@
-#include "benchmarks/cells/pristine_input.h"
+#include "benchmarks/cells/workload_data.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include "benchmarks/cells/workload_data.h"
-#include "benchmarks/cells/cell.h"
+#include "benchmarks/cells/cells.h"
 #include "benchmarks/testing/toys.h"
 
 #include <gtest/gtest.h>

@@ -1,21 +1,126 @@
-// The parts of reading a config.json: heads, rotation and layers. Each throws BadFile as
-// parse_model_config does.
+// The fields of a config.json as the code of its model_type reads them, and its rotation. Each read
+// throws BadFile as parse_model_config does.
 #pragma once
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "benchmarks/configs/config_fields.h"
+#include "benchmarks/configs/json_fields.h"
 #include "benchmarks/configs/model_config.h"
+#include "benchmarks/configs/model_types.h"
 
 namespace ropewalk::bench {
 
-/// Refuses a model that rotates nothing, and fields that change the shape in an unknown way.
-void refuse_what_is_foreign(ConfigReader& in);
+/// A value as a message shows it, e.g. "'llama'" or "a list of 3".
+std::string text_of(const JsonValue& value);
 
-void read_pairing(ConfigReader& in, const std::string& answer, Workload& w);
+/// Reads the part about text, and notes what was used. A value comes from the file, or else from
+/// the code of its type; the config notes which. Each read throws BadFile, which names file and
+/// key, for a value of another kind.
+class ConfigReader {
+ public:
+  ConfigReader(JsonFields fields, const std::string& file, ModelConfig& config);
 
-/// Heads, head_dim, and the window of latent attention, of the layers that `in` reads for.
-void read_heads(ConfigReader& in, const ConfigAnswers& answers, Workload& w);
+  /// NULL if the table does not have it.
+  const ModelType* type() const { return type_; }
+  /// The model_type of the text part; empty if the file has none.
+  const std::string& type_name() const { return config_.model_type; }
+
+  [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+
+  /// NULL if the key is missing or null, and the type has no value for it.
+  const JsonValue* find(const std::string& key);
+  /// The same in the text part or the whole file, without the type.
+  const JsonValue* find_beside(const std::string& key);
+  /// Whether the code of the type does not read the key.
+  bool ignores(const std::string& key) const;
+  /// Whether the type reads rope keys beside its rope_parameters for each kind of layers.
+  bool reads_old_layers() const;
+  /// Whether the file gives another value than this to a key that is not read.
+  bool contradicts(const std::string& key, const JsonValue& value) const;
+  /// A type may not read the rotated share itself, but all rules of transformers except the plain
+  /// one do.
+  bool plain_rule_ignores_share() const;
+  /// Whether the file has the key, and a value that is not null.
+  bool holds(const std::string& key) const;
+  bool is_null(const std::string& key) const { return is(key, JsonKind::null); }
+  bool is_object(const std::string& key) const { return is(key, JsonKind::object); }
+  /// The names of an object's members. With `own` those of the type's object, if the file has none.
+  std::vector<std::string> members(const std::string& object) const;
+  /// Whether two objects have the same members.
+  bool same(const std::string& a, const std::string& b) const;
+
+  /// An integer from 1 to `largest`.
+  std::optional<std::int64_t> size(const std::string& key, std::int64_t largest);
+  /// More heads, or a longer head, are taken for a typing error.
+  std::optional<std::int64_t> size(const std::string& key) { return size(key, 1 << 20); }
+  std::optional<std::int64_t> positions(const std::string& key) { return size(key, 1LL << 31); }
+  std::optional<double> number(const std::string& key);  ///< finite
+  std::optional<std::string> word(const std::string& key);
+  std::optional<bool> flag(const std::string& key);
+  std::optional<std::vector<double>> numbers(const std::string& key);  ///< each finite
+  std::optional<std::vector<std::string>> words(const std::string& key);
+
+  /// From here on a fact is that of these layers, which layer_types calls so; empty: of all.
+  void read_for(const std::string& layer);
+  const std::string& layer() const { return layer_; }
+  /// The file's keys of a fact of model_types.h, as the type calls them. The first is for messages.
+  std::vector<std::string> keys_of(std::string_view fact) const;
+  /// The common value of keys that mean the same: the file's, which may not differ, or the type's.
+  template <class Value>
+  std::optional<Value> one_of(const std::vector<std::string>& keys,
+                              std::optional<Value> (ConfigReader::*read)(const std::string&)) {
+    std::optional<Value> value;
+    std::string first;
+    for (const std::string& key : keys) {
+      const auto found = holds(key) ? (this->*read)(key) : std::nullopt;
+      if (found && value && *found != *value)
+        fail(key,
+             "is " + text_of(*found) + ", but " + first + " is " + text_of(*value) + ": leave one");
+      if (found && !value) value = found, first = key;
+    }
+    for (auto key = keys.begin(); !value && key != keys.end(); ++key) value = (this->*read)(*key);
+    return value;
+  }
+  /// The same; an answer of the command line counts before both, and never silently.
+  template <class Value>
+  std::optional<Value> answered(const std::optional<Value>& answer, const char* option,
+                                const std::vector<std::string>& keys,
+                                std::optional<Value> (ConfigReader::*read)(const std::string&)) {
+    if (!answer) return one_of(keys, read);
+    bool otherwise = false;
+    for (const std::string& key : keys)
+      otherwise = otherwise || (holds(key) && (this->*read)(key) != answer);
+    assume(keys.front() + " " + text_of(*answer) + ", as " + option + " says" +
+           (otherwise ? " (the file says otherwise)" : ""));
+    return answer;
+  }
+
+  void assume(const std::string& what);
+  void leave_out(const std::string& what) { config_.not_timed.push_back(what); }
+
+  /// Reports fields about positions or heads that were not used.
+  void report_ignored();
+
+ private:
+  void find_type();
+  bool is(const std::string& key, JsonKind kind) const;
+  template <class Value, class Fits>
+  std::optional<Value> value_that(const std::string& key, const std::string& wanted, Fits&& fits);
+
+  JsonFields fields_;
+  const std::string& file_;
+  ModelConfig& config_;
+  std::string prefix_;  ///< the place of the text part: empty, or names that end with a dot
+  const ModelType* type_ = nullptr;
+  JsonFields outer_facts_;  ///< what types around the text part take for a key that it lacks
+  JsonFields defaults_;     ///< what the type's code takes, by the keys of a file
+  std::set<std::string> used_;
+  std::string layer_, layer_object_;  ///< the layers that are read, and where 5.x keeps their sizes
+};
 
 /// Where the rope parameters of some layers stand.
 struct RopePlace {
@@ -27,9 +132,6 @@ struct RopePlace {
   std::optional<double> theta = {};          ///< the base, if a list of all layers has it
   bool rotated = true;
 };
-
-/// One place, or one for each kind of layers. The rotated ones come first.
-std::vector<RopePlace> rope_places(ConfigReader& in);
 
 /// Window, base, rule and scale of the layers of one place. Returns the positions of the original
 /// context; 0: unknown.

@@ -1,4 +1,4 @@
-#include "benchmarks/configs/config_fields.h"
+#include "benchmarks/configs/config.h"
 
 #include <fmt/format.h>
 
