@@ -1,9 +1,158 @@
 #include "properties/array/accepted_cases.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "harness/cases/data.h"
+#include "harness/cases/layouts.h"
+#include "properties/array/factor_table.h"
+#include "properties/array/requirements.h"
 
 namespace ropewalk::properties {
 using namespace harness;
+namespace {
+
+// The bytes of the first tensor, input alone.
+std::int64_t bytes_of(const Case& base) {
+  const TensorCase& first = base.tensors[0];
+  return base.batch * base.tokens * first.heads * first.head_dim * data_type(base.dtype).bytes;
+}
+
+// The levels of a base in one of the forms that a kernel may need (harness/cases/layouts.h).
+void set_layout_levels(Levels& levels, const Case& base) {
+  const TensorCase& first = base.tensors[0];
+  const bool head_major = first.in == head_major_strides(base, first);
+  const int layout = base.fused ? level::fused : head_major ? level::head_major : level::packed;
+  levels[Factor::in_layout] = levels[Factor::out_layout] = layout;
+  if (base.position_token_stride > 1) levels[Factor::position_strides] = level::token_stride;
+  if (base.table_row_stride > base.rotary_dim / 2) levels[Factor::table_rows] = level::row_gap;
+}
+
+}  // namespace
+
+ArrayModel::ArrayModel(const OfferedLevels& offered) : offered_(offered) {
+  for (const auto& levels : offered.of) model_.levels.push_back(static_cast<int>(levels.size()));
+  const harness::Case& base = offered.base;
+  for (const Requirement& r : requirements())
+    model_.constraints.push_back(constraint(
+        r.factors, [&](const Levels& l) { return r.holds(l, base.dtype, base.contract); }));
+  const std::vector head{Factor::rotary_dim, Factor::room, Factor::window};
+  model_.constraints.push_back(constraint(head, [&](const Levels& l) {
+    const std::array<int, 3> wanted{l[Factor::rotary_dim], l[Factor::room], l[Factor::window]};
+    return std::ranges::find(offered_.no_such_head, wanted) == offered_.no_such_head.end();
+  }));
+}
+
+Constraint ArrayModel::constraint(const std::vector<Factor>& factors,
+                                  const std::function<bool(const Levels&)>& holds) const {
+  Constraint out;
+  for (const Factor f : factors) out.factors.push_back(static_cast<int>(index_of(f)));
+  out.allows = [this, factors, holds](std::span<const int> levels) {
+    Levels l = offered_.simplest;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      const std::size_t f = index_of(factors[i]);
+      l.of[f] = offered_.of[f][static_cast<std::size_t>(levels[i])];
+    }
+    return holds(l);
+  };
+  return out;
+}
+
+Levels ArrayModel::levels_of(const Row& row) const {
+  Levels out;
+  for (std::size_t f = 0; f < factor_count; ++f) out.of[f] = offered_.of[f][row[f]];
+  return out;
+}
+
+std::optional<Row> ArrayModel::row_of(const Levels& levels) const {
+  Row row;
+  for (std::size_t f = 0; f < factor_count; ++f) {
+    const int place = place_of(static_cast<Factor>(f), levels.of[f]).level;
+    if (place == model_.levels[f]) return {};
+    row.push_back(static_cast<std::uint8_t>(place));
+  }
+  return row;
+}
+
+FactorLevel ArrayModel::place_of(Factor f, int level) const {
+  const auto& levels = offered_.of[index_of(f)];
+  const auto found = std::find(levels.begin(), levels.end(), level);
+  return {static_cast<int>(index_of(f)), static_cast<int>(found - levels.begin())};
+}
+
+std::string ArrayModel::words_of(const LevelTuple& tuple) const {
+  std::string out;
+  for (const FactorLevel& each : tuple) {
+    const auto f = static_cast<std::size_t>(each.factor);
+    const FactorRow& words = factor_table()[f];
+    const int level = offered_.of[f][static_cast<std::size_t>(each.level)];
+    out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", words.name,
+                       words.levels[static_cast<std::size_t>(level)]);
+  }
+  return out;
+}
+
+std::string ArrayModel::words_of(const Row& row) const {
+  LevelTuple tuple;
+  for (std::size_t f = 0; f < row.size(); ++f) tuple.push_back({static_cast<int>(f), row[f]});
+  return words_of(tuple);
+}
+
+// ---- the levels of a kernel's simplest case (harness/judge/offer.h)
+
+Levels levels_of_base(const Case& base) {
+  Levels out;
+  const TensorCase& first = base.tensors[0];
+  for (std::size_t f = 0; f < factor_count; ++f)
+    if (const auto read = factor_table()[f].read; read != nullptr) out.of[f] = read(base);
+  set_window_levels(out, {first.head_dim, base.rotary_dim, first.rotary_offset});
+  out[Factor::tokens] = nearest_level_of(Factor::tokens, base.tokens);
+  out[Factor::batch] = nearest_level_of(Factor::batch, base.batch);
+  out[Factor::heads] = nearest_level_of(Factor::heads, first.heads);
+  const std::size_t count = base.tensors.size();
+  if (count == 2)
+    out[Factor::tensors] = !base.tensors[1].rotate                  ? level::copied_second
+                           : have_one_shape(first, base.tensors[1]) ? level::equal
+                                                                    : level::grouped;
+  set_layout_levels(out, base);
+  if (count == 3) out[Factor::tensors] = level::three;
+  if (count == 4) out[Factor::tensors] = level::four;
+  out[Factor::bytes] = nearest_level_of(Factor::bytes, bytes_of(base));
+  return out;
+}
+
+OfferedLevels base_alone(const Case& base) {
+  OfferedLevels offered;
+  offered.base = base;
+  Levels& simplest = offered.simplest = levels_of_base(base);
+  for (std::size_t f = 0; f < factor_count; ++f) offered.of[f] = {simplest.of[f]};
+  const TensorCase& first = base.tensors[0];
+  Sizes& sizes = offered.accepted;
+  sizes.tokens[simplest[Factor::tokens]] = {base.tokens};
+  sizes.batch[simplest[Factor::batch]] = {base.batch};
+  sizes.heads[simplest[Factor::heads]] = {first.heads};
+  sizes.windows[simplest[Factor::rotary_dim]][simplest[Factor::room]][simplest[Factor::window]] = {
+      {first.head_dim, base.rotary_dim, first.rotary_offset}};
+  if (simplest[Factor::tensors] == level::grouped) {
+    const TensorCase& second = base.tensors[1];
+    sizes.groups[simplest[Factor::heads]] = {{first.heads, second.heads}};
+    TensorCase as_many_heads = second;
+    as_many_heads.heads = first.heads;
+    if (!have_one_shape(first, as_many_heads)) sizes.second = offered.free.second = second;
+  }
+  if (base.tensors.size() > 2) sizes.set = offered.free.set = base.tensors;
+  const bool in_levels =
+      level_of(Factor::tokens, base.tokens) >= 0 && level_of(Factor::batch, base.batch) >= 0 &&
+      level_of(Factor::heads, first.heads) >= 0 && level_of(Factor::bytes, bytes_of(base)) >= 0;
+  if (in_levels) return offered;
+  sizes.any_bytes = offered.free.any_bytes = true;
+  int& bytes = simplest[Factor::bytes];
+  bytes = 0;
+  while (bytes + 1 < level_count(Factor::bytes) && !are_possible(simplest, base)) ++bytes;
+  offered.of[index_of(Factor::bytes)] = {bytes};
+  return offered;
+}
 
 std::optional<Case> AcceptedCases::of(const Levels& levels, std::uint64_t seed) const {
   // First with any sizes, then with sizes that were accepted before.

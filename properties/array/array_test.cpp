@@ -11,7 +11,7 @@
 
 #include "harness/cases/data.h"
 #include "harness/cases/problem.h"
-#include "properties/array/array_model.h"
+#include "properties/array/accepted_cases.h"
 #include "properties/array/array_run.h"
 #include "properties/array/factor_table.h"
 #include "properties/array/offered_features.h"

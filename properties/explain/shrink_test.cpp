@@ -11,8 +11,8 @@
 #include "harness/cases/data.h"
 #include "properties/array/offered_features.h"
 #include "properties/explain/shrink_steps.h"
-#include "properties/search/draw.h"
 #include "properties/search/judges.h"
+#include "properties/search/run_property.h"
 #include "properties/search/verify.h"
 
 namespace ropewalk::properties {

@@ -15,7 +15,6 @@
 
 #include "properties/array/factor_table.h"
 #include "properties/array/offered_features.h"
-#include "properties/search/draw.h"
 #include "properties/search/judges.h"
 #include "properties/search/run_property.h"
 #include "properties/search/verdict_rows.h"
