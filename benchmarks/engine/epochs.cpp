@@ -291,7 +291,7 @@ constexpr int spins = 21;              // samples, which take 4 ms
 
 /// Time in ms that a hypervisor took from all processors; 0 if the system does not tell.
 double stolen_ms() {
-  const auto ticks = cpu_ticks(SystemFiles(), "cpu");
+  const auto ticks = cpu_ticks(SystemFiles());
   return ticks ? static_cast<double>(ticks->stolen) * 10 : 0;  // USER_HZ is 100
 }
 
@@ -319,7 +319,7 @@ class GroupRounds : ContestantCalls {
                                          refreshes_one_in_ == 1, of_.steady))
       return refused;
     memory_.begin_group();
-    const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
+    const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_ns(spins);
     if (Contestant* refused = choose_epoch()) return refused;
     if (Contestant* refused = until_ ? run_designs(oracle) : run_as_many(oracle)) return refused;
     const bool watches_pauses = is_first_ || one_in(4);  // they take long
@@ -550,7 +550,7 @@ class GroupRounds : ContestantCalls {
   }
 
   void finish(double stolen, double spin_ns_before) {
-    const double spin_ns_after = spin_probe(spins).ns_a_step;
+    const double spin_ns_after = spin_ns(spins);
     for (Contestant& e : contestants_) {
       TimingRow& row = e.cell().row;
       row.outcome = Outcome::measured;

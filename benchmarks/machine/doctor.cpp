@@ -34,7 +34,7 @@ std::vector<DoctorFinding> examine(const Machine& m) {
        "build with the preset release"},
       {"core", health(m.core.spread < 0.1),
        fmt::format("{:.0f} ns for independent work, a tenth of it {:.0f} % above the best",
-                   m.core.ns_a_step, 100 * m.core.spread),
+                   m.core.ns, 100 * m.core.spread),
        "independent work fills the units of a core, so a neighbour on it, which may be another "
        "virtual machine, makes it slower",
        "use a machine whose cores are yours alone, or more time: a row tells the state in each "

@@ -14,7 +14,7 @@ struct Machine {
   SystemFiles files;
   std::int64_t cpu_count = 1;  ///< number of processors that are online
   double load_average = 0;     ///< over the last minute
-  SpinProbe core;              ///< of throughput_probe()
+  CoreProbe core;
   std::int64_t largest_workload_bytes = 0;
   std::string build_type, sanitizer;  ///< of this binary; sanitizer is empty if there is none
 };

@@ -9,8 +9,6 @@
 #include <fstream>
 #include <set>
 
-#include "kernels/api/cpu_features.h"
-
 namespace ropewalk::bench {
 namespace {
 
@@ -120,13 +118,10 @@ TEST_F(Doctor, FilesOfNonsenseDoNoHarm) {
 
 TEST(DoctorProbe, ThisMachineCanBeProbed) {
   const Machine m = probe_machine(1);
-  EXPECT_GT(m.core.ns_a_step, 0);
+  EXPECT_GT(m.core.ns, 0);
   EXPECT_GE(m.core.spread, 0);
   EXPECT_EQ(examine(m).size(), 6u);
-  EXPECT_GT(spin_probe().ns_a_step, 0);
-  EXPECT_EQ(scalar_after_512_bit().has_value(), missing_cpu_feature("avx512f").empty());
-  EXPECT_GT(scalar_after_512_bit().value_or(1), 0);
-  EXPECT_GT(timer_probe().overhead_ns, 0);
+  EXPECT_GT(spin_ns(), 0);
 }
 
 }  // namespace

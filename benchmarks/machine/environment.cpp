@@ -102,19 +102,10 @@ void describe_processor(const SystemFiles& files, Words& words) {
   words["cpu_smt"] = files.first_line(cpus + "smt/control");
   words["cpu_siblings_of_cpu0"] = files.first_line(cpus + "cpu0/topology/thread_siblings_list");
   words["cpu_steal_since_boot"] = percent(stolen_share(files));
-  words["numa_nodes"] = files.first_line("/sys/devices/system/node/online");
-  words["virtualization"] = virtualization(files);
-}
-
-void describe_clock(const SystemFiles& files, Words& words) {
-  const TimerProbe timer = timer_probe();
   words["clocksource"] =
       files.first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  words["timer_overhead_ns"] = fmt::format("{:.1f}", timer.overhead_ns);
-  words["timer_resolution_ns"] = fmt::format("{:.1f}", timer.resolution_ns);
-  const auto after_wide = scalar_after_512_bit();
-  words["scalar_after_512_bit"] =
-      after_wide ? fmt::format("{:.2f} of its time", *after_wide) : "no 512-bit vectors";
+  words["numa_nodes"] = files.first_line("/sys/devices/system/node/online");
+  words["virtualization"] = virtualization(files);
 }
 
 void describe_system(const SystemFiles& files, Words& words) {
@@ -170,7 +161,6 @@ std::vector<int> allowed_cpus() {
 std::map<std::string, std::string> describe_environment(const SystemFiles& files) {
   Words words = {{"kernel", ""}, {"machine", ""}};
   describe_processor(files, words);
-  describe_clock(files, words);
   describe_system(files, words);
   describe_build(words);
   for (auto& [key, value] : words)

@@ -26,18 +26,18 @@ struct Place {
 };
 
 /// One kernel on one board, workload and number of threads.
-struct Pair {
+struct TwoSides {
   std::string kernel;
   Place a, b;
 };
 
 /// The kernels of both sides, in the order in which they appeared. Those of a build have a prefix,
 /// which is taken away.
-std::vector<Pair> pairs_of(const Summary& a, std::string_view prefix_a, const Summary& b,
-                           std::string_view prefix_b) {
-  std::vector<Pair> pairs;
+std::vector<TwoSides> pairs_of(const Summary& a, std::string_view prefix_a, const Summary& b,
+                               std::string_view prefix_b) {
+  std::vector<TwoSides> pairs;
   std::map<std::tuple<std::string, std::string, std::int64_t, std::string>, std::size_t> at;
-  const auto add = [&](const Summary& summary, std::string_view prefix, Place Pair::*side) {
+  const auto add = [&](const Summary& summary, std::string_view prefix, Place TwoSides::*side) {
     for (const Board& board : summary.boards)
       for (const Contest& contest : board.contests)
         for (const BoardEntry& entry : contest.entries) {
@@ -51,8 +51,8 @@ std::vector<Pair> pairs_of(const Summary& a, std::string_view prefix_a, const Su
           if (place.entry == nullptr) place = {&contest, &entry};
         }
   };
-  add(a, prefix_a, &Pair::a);
-  add(b, prefix_b, &Pair::b);
+  add(a, prefix_a, &TwoSides::a);
+  add(b, prefix_b, &TwoSides::b);
   return pairs;
 }
 
@@ -93,27 +93,22 @@ void judge(ComparedCell& cell, double max_regression, double least) {
   cell.cannot_tell = !cell.regression && !(cell.ratio.high <= 1 + max_regression);
 }
 
-/// How many times the effort would put the whole range on one side of the limit, as it narrows with
-/// the square root of launches or time.
-double times_to_decide(const Interval& ratio, double limit) {
-  const double half = std::max(ratio.high / ratio.ratio, ratio.ratio / ratio.low) - 1;
+/// What would decide on which side of the limit the ratio lies. Its range narrows with the square
+/// root of the time, but not below the spread.
+std::string what_would_decide(const ComparedCell& cell, double limit, bool of_builds) {
+  constexpr double most_times = 100;
+  const Interval& ratio = cell.ratio;
+  if (std::min(cell.launches_a, cell.launches_b) < launches_to_trust)
+    return fmt::format("at least {} launches may decide it", launches_to_trust);
+  if (!std::isfinite(ratio.high)) return fmt::format("{} rounds are too few", ratio.rounds);
   const double off = std::abs(ratio.ratio / limit - 1);
-  return std::max(half / off * (half / off), 1.0);
-}
-constexpr double most_told = 100;  // launches, or times the time
-
-/// What would decide between two runs. Their range does not become narrower than the spread.
-std::string what_would_decide(const ComparedCell& cell, double limit) {
-  const auto launches = static_cast<double>(std::min(cell.launches_a, cell.launches_b));
-  if (launches < launches_to_trust)
-    return fmt::format("at least {} launches of each run may decide it", launches_to_trust);
-  const double needed =
-      std::ceil(std::max(launches * times_to_decide(cell.ratio, limit), launches + 1));
-  if (std::abs(cell.ratio.ratio / limit - 1) > cell.spread && needed <= most_told)
-    return fmt::format("about {:.0f} launches of each run may decide it", needed);
-  return fmt::format(
-      "unchanged code differs by {} from run to run here: time both builds in one run",
-      percent_text(100 * cell.spread));
+  const double half = std::max(ratio.high / ratio.ratio, ratio.ratio / ratio.low) - 1;
+  const double times = std::max(half / off * (half / off), 1.1);
+  if (off > cell.spread && times <= most_times)
+    return fmt::format("about {:.1f} times as {} may decide it", times,
+                       of_builds ? "much timing" : "many launches");
+  return fmt::format("unchanged code differs by {} here{}", percent_text(100 * cell.spread),
+                     of_builds ? "" : ": time both builds in one run");
 }
 
 /// The cell of two builds that have a speed each. `error` is that of paired_interval().
@@ -130,24 +125,12 @@ ComparedCell compare_paired(const Place& base, const Place& head, double error,
   cell.spread = group->margin;
   cell.launches_a = std::ssize(base.entry->launches);
   cell.launches_b = std::ssize(head.entry->launches);
-  const double limit = 1 + max_regression;
   judge(cell, max_regression, group->margin);
   if (!cell.regression && !group->valid) {
     cell.outcome = Outcome::unresolved;
     cell.cannot_tell = true;
   }
-  if (!cell.cannot_tell) return cell;
-  const double times = times_to_decide(cell.ratio, limit), had_s = timed_s(*group);
-  if (!std::isfinite(cell.ratio.high))
-    cell.note = fmt::format("{} rounds are too few", cell.ratio.rounds);
-  else if (!group->valid || cell.ratio.low > limit)
-    cell.note =
-        fmt::format("two copies of the baseline differ by {}", percent_text(100 * group->margin));
-  else if (times <= most_told)
-    cell.note = fmt::format("{} of timing may decide it, this run had {}", time_text(had_s * times),
-                            time_text(had_s));
-  else
-    cell.note = "too near what is allowed: more time will not decide it";
+  if (cell.cannot_tell) cell.note = what_would_decide(cell, 1 + max_regression, true);
   return cell;
 }
 
@@ -217,7 +200,7 @@ ComparedCell compare_launches(const Place& a, const Place& b, double max_regress
     cell.spread = std::max(cell.spread, in_ns.spread);
   }
   judge(cell, max_regression, least_floor);
-  if (cell.cannot_tell) cell.note = what_would_decide(cell, 1 + max_regression);
+  if (cell.cannot_tell) cell.note = what_would_decide(cell, 1 + max_regression, false);
   return cell;
 }
 
@@ -232,7 +215,7 @@ std::string other_work(const TimingRow& a, const TimingRow& b) {
 }
 
 /// `pairs` is how many kernels of two builds share the error of a group.
-ComparedCell cell_of(const Pair& pair, const Comparison& of, std::int64_t pairs) {
+ComparedCell cell_of(const TwoSides& pair, const Comparison& of, std::int64_t pairs) {
   const auto& [kernel, a, b] = pair;
   ComparedCell cell;
   if (a.entry == nullptr || b.entry == nullptr) {
@@ -274,14 +257,14 @@ void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
     for (const Contest& contest : board.contests) timed_in_b.insert(contest.of->workload);
   for (const KernelSummary& kernel : a.kernels)
     if (has_baselines(kernel.plugin)) baselines.insert(kernel.name);
-  const std::vector<Pair> pairs =
+  const std::vector<TwoSides> pairs =
       pairs_of(a, out.of_builds ? base_prefix : "", b, out.of_builds ? head_prefix : "");
   std::map<const Contest*, std::int64_t> pairs_in;
-  const auto contest_of = [](const Pair& pair) {
+  const auto contest_of = [](const TwoSides& pair) {
     return (pair.a.contest != nullptr ? pair.a : pair.b).contest;
   };
-  for (const Pair& pair : pairs) ++pairs_in[contest_of(pair)];
-  for (const Pair& pair : pairs) {
+  for (const TwoSides& pair : pairs) ++pairs_in[contest_of(pair)];
+  for (const TwoSides& pair : pairs) {
     ComparedCell cell = cell_of(pair, out, pairs_in[contest_of(pair)]);
     // A build has the baselines of the compilers that it finds.
     if (cell.outcome == Outcome::gone && cell.note.empty() && baselines.contains(cell.kernel))
@@ -311,13 +294,8 @@ std::array<std::string, 5> claim_of(const VerdictRow& row) {
 
 /// Facts that always differ and say nothing about the comparison.
 bool is_passing(const std::string& key) {
-  static const std::set<std::string> keys = {"cpu_quota_throttled_periods",
-                                             "cpu_steal_since_boot",
-                                             "load_average",
-                                             "memory_available",
-                                             "scalar_after_512_bit",
-                                             "timer_overhead_ns",
-                                             "timer_resolution_ns"};
+  static const std::set<std::string> keys = {"cpu_quota_throttled_periods", "cpu_steal_since_boot",
+                                             "load_average", "memory_available"};
   return keys.contains(key);
 }
 
