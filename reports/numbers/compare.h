@@ -45,7 +45,7 @@ struct Comparison {
   double by_chance = 0;               ///< upper limit of those that stand out by chance alone
   std::string invalid;                ///< one line; if not empty, nothing was compared
   std::int64_t regressions = 0;       ///< contestants and verdicts together
-  std::int64_t compared = 0;          ///< contestants with a ratio, and those that are undecided without
+  std::int64_t compared = 0;          ///< contestants with a ratio, or undecided
   std::int64_t cannot_tell = 0;       ///< contestants that are undecided
 };
 

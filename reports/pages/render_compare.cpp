@@ -59,11 +59,8 @@ std::string counts_text(const Comparison& comparison) {
   std::map<Outcome, int> counts;
   for (const ComparedCell& cell : comparison.cells) ++counts[cell.outcome];
   std::string text;
-  for (const Outcome outcome :
-       {Outcome::faster, Outcome::slower, Outcome::same, Outcome::unresolved, Outcome::broken,
-        Outcome::implausible, Outcome::skipped, Outcome::changed, Outcome::gone, Outcome::added})
-    if (counts[outcome] > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[outcome], outcome);
+  for (const auto& [outcome, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, outcome);
   return text;
 }
 
