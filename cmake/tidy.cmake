@@ -66,7 +66,7 @@ set(layers
   "benchmarks/=${suite}|benchmarks/"
   "tools/[a-z]+/[a-z0-9_]+_test.cpp=.*"
   "tools/command/=base/|${suite}|properties/|benchmarks/|reports/|tools/command/"
-  "tools/(launches|suite)/=base/|${suite}|properties/|benchmarks/|reports/|tools/(command|@1)/"
+  "tools/launches/=base/|${suite}|properties/|benchmarks/|reports/|tools/(command|launches)/"
   "tools/=.*")
 
 # Libraries that are heavy or belong to one file: a pattern of #include, and the only files that may

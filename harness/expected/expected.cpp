@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <regex>
+#include <sstream>
 #include <utility>
 
 #include "base/glob.h"
@@ -16,18 +17,7 @@ namespace ropewalk::harness {
 using namespace report;
 namespace {
 
-constexpr std::string_view blank = " \t";
-constexpr std::size_t keys_max = 20'000;  // the kernels of the tree have 3,006
-
-std::vector<std::string> split(std::string_view text, std::string_view separators) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const auto end = std::min(text.find_first_of(separators), text.size());
-    if (end > 0) parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
+constexpr std::size_t keys_max = 20'000;  // the kernels of the tree have 5,108
 
 bool is_date(const std::string& text) {
   static const std::regex form("[0-9]{4}-[0-9]{2}-[0-9]{2}");
@@ -39,33 +29,54 @@ bool is_date(const std::string& text) {
       .ok();
 }
 
-/// One line that is no comment.
-struct Line {
-  std::string_view text;
-  const std::string& file;
-  std::int64_t number;
-
-  void require(bool holds, const std::string& what) const {
-    if (!holds) throw BadFile(file, number, what);
-  }
-};
-
-// The reason is all that stands behind the first three words.
-KnownFailure known_failure(const Line& line, const std::vector<std::string>& words) {
-  std::size_t at = 0;
-  for (const std::string& word : {words[0], words[1], words[2]})
-    at = line.text.find(word, at) + word.size();
-  std::string_view reason = line.text.substr(at);
-  reason.remove_prefix(std::min(reason.find_first_not_of(blank), reason.size()));
-  reason = reason.substr(0, reason.find_last_not_of(blank) + 1);
-  line.require(!reason.empty(), "no reason is given behind the date " + words[2]);
-  return {words[0], words[1], words[2], std::string(reason), line.number};
+/// Whether the word is a list of words of one vocabulary. If so, takes them.
+template <std::size_t N>
+bool take_list(const std::string& word, const Words<N>& vocabulary,
+               std::vector<std::string>& list) {
+  std::istringstream in(word);
+  std::vector<std::string> parts;
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  if (!std::ranges::all_of(parts, [&](const std::string& part) {
+        return std::ranges::find(vocabulary, part) != vocabulary.end();
+      }))
+    return false;
+  list.insert(list.end(), parts.begin(), parts.end());
+  return true;
 }
 
-/// Adds the properties that the words name. False from a word that changes nothing, if it is known
-/// which properties there are.
-bool take_properties(const std::vector<std::string>& words, const std::set<std::string>& all,
-                     std::set<std::string>& held) {
+/// One line that is no comment.
+Expectation parse_line(std::string_view text, const auto& require) {
+  require(
+      std::ranges::none_of(
+          text,
+          [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f'; }),
+      "contains a control character");
+  Expectation e;
+  e.text = text;
+  std::istringstream in(e.text);
+  in >> e.kernel;
+  for (std::string word; e.until.empty() && in >> word;)
+    if (is_date(word))
+      e.until = word;
+    else if (!take_list(word, contract_words, e.contracts) &&
+             !take_list(word, pairing_words, e.pairings) && !take_list(word, dtype_words, e.dtypes))
+      e.properties.push_back(word);
+  const bool is_whole = !e.contracts.empty() && !e.pairings.empty() && !e.dtypes.empty();
+  require(!e.properties.empty() && (is_whole || !e.until.empty()),
+          fmt::format("a line is KERNEL PROPERTY... YYYY-MM-DD reason, or KERNEL CONTRACT PAIRINGS "
+                      "DTYPES PROPERTY..., not '{}'",
+                      shown(text)));
+  if (e.until.empty()) return e;
+  std::getline(in >> std::ws, e.reason);
+  e.reason.erase(e.reason.find_last_not_of(" \t") + 1);
+  require(!e.reason.empty(), "no reason is given behind the date " + e.until);
+  return e;
+}
+
+/// The properties that the words name.
+std::set<std::string> held_by(const std::vector<std::string>& words,
+                              const std::set<std::string>& all, const auto& require) {
+  std::set<std::string> held;
   for (const std::string& word : words) {
     const std::size_t before = held.size();
     if (word[0] == '-')
@@ -73,36 +84,11 @@ bool take_properties(const std::vector<std::string>& words, const std::set<std::
     else if (word.find('*') == word.npos)
       held.insert(word);
     else
-      std::copy_if(all.begin(), all.end(), std::inserter(held, held.end()),
-                   [&](const auto& name) { return glob_matches(word, name); });
-    if (held.size() == before && !all.empty()) return false;
+      std::ranges::copy_if(all, std::inserter(held, held.end()),
+                           [&](const auto& name) { return glob_matches(word, name); });
+    require(held.size() != before || all.empty(), "a property changes nothing");
   }
-  return true;
-}
-
-template <std::size_t N>
-bool are_among(const std::vector<std::string>& found, const Words<N>& words) {
-  return !found.empty() && std::all_of(found.begin(), found.end(), [&](const std::string& word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-  });
-}
-
-void add_held(const Line& line, const std::vector<std::string>& words,
-              const std::set<std::string>& all, Ledger& ledger) {
-  const auto pairings = split(words[2], ","), dtypes = split(words[3], ",");
-  line.require(are_among({words[1]}, contract_words) && are_among(pairings, pairing_words) &&
-                   are_among(dtypes, dtype_words),
-               fmt::format("no such contract, pairing or data type in '{}'", shown(line.text)));
-  std::set<std::string> held;
-  line.require(take_properties({words.begin() + 4, words.end()}, all, held),
-               "a property changes nothing");
-  const std::size_t before = ledger.size();
-  for (const std::string& pairing : pairings)
-    for (const std::string& dtype : dtypes)
-      for (const std::string& property : held)
-        ledger.insert({words[0], words[1], pairing, dtype, property});
-  line.require(ledger.size() != before || all.empty(), "the line changes nothing");
-  line.require(ledger.size() <= keys_max, fmt::format("says more than {} things", keys_max));
+  return held;
 }
 
 /// The fewer words: what is held, or '*' and what is missing.
@@ -116,6 +102,15 @@ std::string properties_text(const std::set<std::string>& held, const std::set<st
   return out;
 }
 
+bool names(const Expectation& e, const LedgerKey& key) {
+  const auto is_in = [](const std::vector<std::string>& list, const std::string& word) {
+    return list.empty() || std::ranges::find(list, word) != list.end();
+  };
+  return glob_matches(e.kernel, key.kernel) && is_in(e.contracts, key.contract) &&
+         is_in(e.pairings, key.pairing) && is_in(e.dtypes, key.dtype) &&
+         matches(e.properties, key.property);
+}
+
 void append(std::string& list, const std::string& word) {
   list += (list.empty() ? "" : ",") + word;
 }
@@ -124,6 +119,10 @@ void append(std::string& list, const std::string& word) {
 
 std::string offered(const std::string& feature) {
   return "offers:" + feature;
+}
+
+LedgerKey key_of(const VerdictRow& row) {
+  return {row.kernel, row.angle_contract, row.pairing, row.dtype, row.property};
 }
 
 std::string to_text(const LedgerKey& key) {
@@ -135,25 +134,26 @@ Expectations parse_expected(std::string_view text, const std::string& file,
                             const std::set<std::string>& all) {
   Expectations expected;
   for_each_line(text, [&](std::string_view content, std::int64_t number) {
-    const Line line{content, file, number};
-    const auto first = content.find_first_not_of(blank);
+    const auto require = [&](bool holds, const std::string& what) {
+      if (!holds) throw BadFile(file, number, what);
+    };
+    const auto first = content.find_first_not_of(" \t");
     if (first == content.npos || content[first] == '#') return;
-    line.require(std::none_of(content.begin(), content.end(),
-                              [](char c) {
-                                return (static_cast<unsigned char>(c) < ' ' && c != '\t') ||
-                                       c == '\x7f';
-                              }),
-                 "contains a control character");
-    const auto words = split(content, blank);
-    if (words.size() > 2 && is_date(words[2])) {
-      expected.failures.push_back(known_failure(line, words));
+    Expectation e = parse_line(content, require);
+    e.line = number;
+    if (!e.until.empty()) {
+      expected.failures.push_back(std::move(e));
       return;
     }
-    line.require(words.size() > 4 && are_among(split(words[2], ","), pairing_words),
-                 fmt::format("a line is KERNEL PROPERTY YYYY-MM-DD reason, or KERNEL CONTRACT "
-                             "PAIRINGS DTYPES PROPERTY..., not '{}'",
-                             shown(content)));
-    add_held(line, words, all, expected.ledger);
+    Ledger& ledger = expected.ledger;
+    const std::size_t before = ledger.size();
+    for (const std::string& property : held_by(e.properties, all, require))
+      for (const std::string& contract : e.contracts)
+        for (const std::string& pairing : e.pairings)
+          for (const std::string& dtype : e.dtypes)
+            ledger.insert({e.kernel, contract, pairing, dtype, property});
+    require(ledger.size() != before || all.empty(), "the line changes nothing");
+    require(ledger.size() <= keys_max, fmt::format("says more than {} things", keys_max));
   });
   return expected;
 }
@@ -177,42 +177,37 @@ std::string to_text(const Ledger& ledger, const std::set<std::string>& all) {
 
 KnownFailures::KnownFailures(std::string_view text, std::string file, std::string today)
     : file_(std::move(file)), today_(std::move(today)) {
-  for (KnownFailure& known : parse_expected(text, file_).failures)
+  for (Expectation& known : parse_expected(text, file_).failures)
     uses_.push_back({std::move(known)});
 }
 
-std::string KnownFailures::excuse(const std::string& kernel, const std::string& property) {
+std::string KnownFailures::excuse(const LedgerKey& failed) {
   std::string excuse;
   for (Use& use : uses_) {
-    const KnownFailure& known = use.known;
-    if (!glob_matches(known.kernel, kernel) || !glob_matches(known.property, property)) continue;
+    if (!names(use.known, failed)) continue;
     ++use.failed;
-    if (excuse.empty() && today_ <= known.until)
-      excuse = fmt::format("until {}: {}", known.until, known.reason);
+    if (excuse.empty() && today_ <= use.known.until)
+      excuse = fmt::format("until {}: {}", use.known.until, use.known.reason);
   }
   return excuse;
 }
 
 void KnownFailures::judge(VerdictRow& row) {
-  for (Use& use : uses_)
-    if (glob_matches(use.known.kernel, row.kernel) &&
-        glob_matches(use.known.property, row.property))
-      ++use.judged;
-  if (is_failure(row.verdict)) row.known = excuse(row.kernel, row.property);
+  for (Use& use : uses_) use.judged += names(use.known, key_of(row)) ? 1 : 0;
+  if (is_failure(row.verdict)) row.known = excuse(key_of(row));
 }
 
 std::vector<std::string> KnownFailures::remarks() const {
   std::vector<std::string> out;
-  for (const Use& use : uses_) {
-    const KnownFailure& known = use.known;
-    const std::string what =
-        fmt::format("{}:{}: {} {}", file_, known.line, known.kernel, known.property);
-    if (use.failed > 0 && known.until < today_)
+  for (const auto& [known, judged, failed] : uses_) {
+    const std::string what = fmt::format("{}:{}: {} {}", file_, known.line, known.kernel,
+                                         fmt::join(known.properties, " "));
+    if (failed > 0 && known.until < today_)
       out.push_back(
           fmt::format("{}: expired on {}, excuses nothing: {}", what, known.until, known.reason));
-    else if (use.failed == 0 && use.judged > 0)
+    else if (failed == 0 && judged > 0)
       out.push_back(what + ": no longer needed, nothing it names failed");
-    else if (use.judged == 0)
+    else if (judged == 0)
       out.push_back(what + ": names nothing that was judged here");
   }
   return out;

@@ -24,28 +24,32 @@ using Ledger = std::set<LedgerKey>;
 
 /// The text of the property for an offered feature.
 std::string offered(const std::string& feature);
+LedgerKey key_of(const report::VerdictRow& row);
 /// Returns "plain,table,half_split,f32,norm". Messages name a key this way.
 std::string to_text(const LedgerKey& key);
 
-/// What a kernel is known to get wrong, until which day, and why.
-struct KnownFailure {
-  std::string kernel, property;  ///< globs
-  std::string until;             ///< the last day on which the line counts, YYYY-MM-DD
-  std::string reason;
+/// A line of a file: these properties of these cells hold, or are known to fail until a day.
+struct Expectation {
+  std::string kernel;                                    ///< a glob
+  std::vector<std::string> contracts, pairings, dtypes;  ///< without words: all
+  std::vector<std::string> properties;                   ///< globs
+  std::string until, reason;  ///< of a known failure: the last day on which it counts, YYYY-MM-DD
+  std::string text;           ///< the line itself
   std::int64_t line = 0;
 };
 
 struct Expectations {
   Ledger ledger;
-  std::vector<KnownFailure> failures;
+  std::vector<Expectation> failures;
 };
 
-/// Reads a file of both kinds of lines, in which `#` begins a comment line:
+/// Reads a file of lines, in which `#` begins a comment line:
 ///   KERNEL CONTRACT PAIRINGS DTYPES PROPERTY...
-///   KERNEL PROPERTY YYYY-MM-DD reason
-/// `all` are the properties and features that exist, which a glob among the properties stands for;
-/// -PROPERTY takes away what the words before it say. Throws BadFile (file and line) for any other
-/// line, an impossible date, control characters, and a property that changes nothing.
+///   KERNEL PROPERTY... YYYY-MM-DD reason
+/// The second may name a contract, pairings and types, too. `all` are the properties and features
+/// that exist, which a glob in a line of the ledger stands for; -PROPERTY takes away what the words
+/// before it say there. Throws BadFile (file and line) for any other line, an impossible date,
+/// control characters, and a property that changes nothing.
 Expectations parse_expected(std::string_view text, const std::string& file,
                             const std::set<std::string>& all = {});
 
@@ -61,7 +65,7 @@ class KnownFailures {
 
   /// Returns "until 2026-12-31: reason" of the first line that excuses this failure today, or an
   /// empty text.
-  std::string excuse(const std::string& kernel, const std::string& property);
+  std::string excuse(const LedgerKey& failed);
   /// Marks the row (VerdictRow::known) if it is a known failure. Counts the row for remarks() in
   /// any case.
   void judge(report::VerdictRow& row);
@@ -71,7 +75,7 @@ class KnownFailures {
 
  private:
   struct Use {
-    KnownFailure known;
+    Expectation known;
     std::int64_t judged = 0, failed = 0;  ///< rows that the line matches
   };
   std::string file_, today_;

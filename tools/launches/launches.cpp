@@ -194,10 +194,13 @@ void Gate::check_own_shapes(std::int32_t memory, const std::string& when, bool w
       const Finding f = own_shape(facts, w, whole);
       if (!f.ran() || !passed(facts, w)) unverified_.insert({facts.name, w.name});
       if (!f.ran() || f.holds()) continue;
-      break_off(facts.name,
-                fmt::format("{} agreement on {}{}: {} {}", verdict_of(f), w.name, when, f.reason,
-                            f.where),
-                known_.excuse(facts.name, std::string(asked)));
+      break_off(
+          facts.name,
+          fmt::format("{} agreement on {}{}: {} {}", verdict_of(f), w.name, when, f.reason,
+                      f.where),
+          known_.excuse({facts.name, std::string(word_of(contract_words, facts.angle_contract)),
+                         std::string(word_of(w.pairing)), std::string(word_of(w.dtype)),
+                         std::string(asked)}));
     }
 }
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 #include "base/text_file.h"
 #include "properties/mutants/composed/composed.h"
 #include "properties/search/judges.h"
 #include "tools/command/session.h"
-#include "tools/suite/kill_matrix.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -72,6 +72,154 @@ std::vector<std::string> due_kernels(const std::vector<KernelFacts>& kernels,
         options.strength == 0 ? "" : fmt::format(" and strength {}", options.strength)));
   return out;
 }
+
+// Over a kernel's pairings and types the latest of these letters counts: what killed the mutant.
+constexpr std::string_view letters = "-.VHCx";
+
+char letter_of(Verdict v) {
+  if (v == Verdict::fail) return 'x';
+  if (v == Verdict::pass) return '.';
+  return is_failure(v) ? word(v).front() : '-';
+}
+
+constexpr const char* legend =
+    "x: refuted, C: crash, H: hang, V: compared nothing, .: holds, -: unsupported or skipped";
+
+/// Which property kills which mutant: counted, printed, and written as docs/kill-matrix.md.
+class KillMatrix {
+ public:
+  /// `properties` are the columns, in order.
+  explicit KillMatrix(std::vector<std::string> properties) : properties_(std::move(properties)) {}
+
+  // A kernel that fails when it is asked what it supports fails before any property. The failure is
+  // booked to the first property.
+  void add(const VerdictRow& row) {
+    const bool judged = std::ranges::find(properties_, row.property) != properties_.end();
+    const bool died = !judged && is_failure(row.verdict) && !properties_.empty();
+    char& worst = verdicts_[row.kernel]
+                      .try_emplace(died ? properties_.front() : row.property, '-')
+                      .first->second;
+    if (letters.find(letter_of(row.verdict)) > letters.find(worst)) worst = letter_of(row.verdict);
+  }
+
+  bool empty() const { return verdicts_.empty(); }
+  /// Whether every mutant dies and every correct kernel holds.
+  bool complete() const {
+    const auto [killed, mutants] = good(true);
+    const auto [holding, correct] = good(false);
+    return killed == mutants && holding == correct;
+  }
+
+  /// The properties that kill no mutant.
+  std::vector<std::string> idle_properties() const {
+    std::vector<std::string> out;
+    for (const std::string& p : properties_)
+      if (kills_of(p, false).empty()) out.push_back(p);
+    return out;
+  }
+
+  /// For a terminal: one letter for each kernel and property, and then the scores.
+  std::string as_text() const {
+    std::size_t widest = 0;
+    for (const auto& [kernel, row] : verdicts_) widest = std::max(widest, kernel.size());
+    std::string out;
+    for (std::size_t i = 0; i < properties_.size(); ++i)
+      out += fmt::format("{:>{}} {}\n", i + 1, widest + 12 + 3 * i, properties_[i]);
+    for (const auto& [kernel, row] : verdicts_) {
+      const char* word = is_mutant(kernel) ? (kills(row) > 0 ? "killed" : "SURVIVED")
+                                           : (holds(row) ? "holds" : "REJECTED");
+      out += fmt::format("{:<{}} {:>8}", kernel, widest, word);
+      for (const std::string& p : properties_) out += fmt::format(" {:>2}", letter(row, p));
+      out += "\n";
+    }
+    out += fmt::format("\n{}\n\n", legend);
+    const auto [killed, mutants] = good(true);
+    const auto [holding, correct] = good(false);
+    return out + fmt::format("{} of {} mutants killed, {} of {} correct kernels hold\n", killed,
+                             mutants, holding, correct);
+  }
+
+  /// The page docs/kill-matrix.md. `command` is the command line that wrote it.
+  std::string as_markdown(const std::string& command) const {
+    const auto [killed, mutants] = good(true);
+    std::string out = fmt::format(
+        "# The kill matrix\n\nWhich property sees which planted error (properties/mutants). "
+        "Written by\n\n```sh\n{}\n```\nThe figures are of seed 20210420.\n\n"
+        "Of {} mutants the {} properties kill {}. [Decision 42](decisions/0042-covering-arrays.md) "
+        "has what weaker\nsuites saw.\n\n",
+        command, mutants, properties_.size(), killed);
+    out += not_judged();
+    out += "## Properties\n\n| | property | kills | that no other kills |\n|---|---|---|---|\n";
+    for (std::size_t i = 0; i < properties_.size(); ++i) {
+      std::vector<std::string> alone = kills_of(properties_[i], true);
+      for (std::string& name : alone) name.erase(0, std::string_view("mutant_").size());
+      out += fmt::format("| {} | `{}` | {} | {} |\n", i + 1, properties_[i],
+                         kills_of(properties_[i], false).size(), fmt::join(alone, ", "));
+    }
+    return out +
+           "\n`ropewalk mutants --profile smoke` prints the verdict of each property on each "
+           "mutant.\n";
+  }
+
+ private:
+  using Row = std::map<std::string, char>;  ///< property -> its letter
+  static char letter(const Row& row, const std::string& property) {
+    const auto found = row.find(property);
+    return found == row.end() ? ' ' : found->second;
+  }
+  static bool fails(const Row& row, const std::string& property) {
+    return letters.find(letter(row, property), 2) != letters.npos;
+  }
+  static bool is_mutant(const std::string& kernel) { return kernel.starts_with("mutant_"); }
+
+  /// Of how many properties.
+  std::ptrdiff_t kills(const Row& row) const {
+    return std::ranges::count_if(properties_, [&](const std::string& p) { return fails(row, p); });
+  }
+
+  bool holds(const Row& row) const {
+    return kills(row) == 0 &&
+           std::ranges::any_of(properties_, [&](const auto& p) { return letter(row, p) == '.'; });
+  }
+
+  /// How many of the mutants die, or of the correct kernels hold, and how many there are.
+  std::pair<std::size_t, std::size_t> good(bool mutants) const {
+    std::size_t good = 0, all = 0;
+    for (const auto& [kernel, row] : verdicts_) {
+      if (is_mutant(kernel) != mutants) continue;
+      ++all;
+      good += std::size_t{mutants ? kills(row) > 0 : holds(row)};
+    }
+    return {good, all};
+  }
+
+  /// The mutants that a property kills. With `alone`, only those that no other property kills.
+  std::vector<std::string> kills_of(const std::string& property, bool alone) const {
+    std::vector<std::string> out;
+    for (const auto& [kernel, row] : verdicts_)
+      if (is_mutant(kernel) && fails(row, property) && (!alone || kills(row) == 1))
+        out.push_back(kernel);
+    return out;
+  }
+
+  /// The composed mutants that were not judged, with the conditions that each needs.
+  std::string not_judged() const {
+    std::string out =
+        "Errors that show only where several conditions meet are in properties/mutants/composed. "
+        "Those of more\nthan two are killed in the profiles standard and full. Not judged in this "
+        "run, with the number of\nconditions that each needs:\n\n```\n";
+    for (const mutants::Composed& each : mutants::composed_kernels())
+      if (is_mutant(each.name) && !verdicts_.contains(each.name))
+        out += fmt::format("{} {}\n", mutants::level_of(each), each.name);
+    for (const std::string_view large : mutants::too_large_for_smoke)
+      if (!verdicts_.contains(std::string(large)))
+        out += fmt::format("a case too large for smoke: {}\n", large);
+    return out + "```\n\n";
+  }
+
+  std::vector<std::string> properties_;
+  std::map<std::string, Row> verdicts_;  ///< by kernel
+};
 
 }  // namespace
 

@@ -4,19 +4,22 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "base/glob.h"
 #include "base/text.h"
 #include "base/text_file.h"
+#include "properties/array/offered_features.h"
+#include "properties/property.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
-#include "tools/suite/ledger.h"
 #include "tools/verbs/failure_text.h"
 #include "tools/verbs/verbs.h"
 
@@ -337,6 +340,131 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
   fmt::print("\n");
   for (const std::string& line : lines) print_lines(wrapped(line));
 }
+
+// The ledger lists the properties of smoke, whatever profile runs. '*' stands for those without
+// extensions of the contract.
+std::set<std::string> properties_and_features(bool with_extensions) {
+  std::set<std::string> all;
+  for (const Property* property : chosen_properties({}, Profile::smoke))
+    if (with_extensions || !property->of_extension) all.emplace(property->name);
+  for (const std::string& feature : feature_names())
+    if (with_extensions || (feature != "axes" && feature != "norm" && feature != "append"))
+      all.insert(offered(feature));
+  return all;
+}
+
+/// Compares a run with the ledger, in both directions.
+class LedgerCheck {
+ public:
+  /// Reads the file of --ledger, or the file that --write-ledger will replace. Throws BadFile.
+  explicit LedgerCheck(const VerifyOptions& options) : options_(options) {
+    const bool compares = !options.ledger.empty();
+    const std::string& file = compares ? options.ledger : options.write_ledger;
+    std::error_code error;
+    if (const auto folder = std::filesystem::path(file).parent_path();
+        !compares && !folder.empty() && !std::filesystem::is_directory(folder, error))
+      throw BadFile(shown_path(file) + ": there is no such folder");
+    if (compares || std::filesystem::exists(file, error))
+      file_ = parse_expected(read_text_file(file), shown_path(file), all_);
+    if (compares && file_.ledger.empty())
+      throw BadFile(shown_path(file), 1, "is not a ledger: no line says what a kernel holds");
+  }
+
+  void on_offer(const LedgerKey& feature) {
+    if (matches(options_.properties, feature.property)) held_.insert(feature);
+  }
+
+  void on_row(const VerdictRow& row) {
+    if (!row.pairing.empty() && !known_.contains(row.property)) return;
+    const std::string what =
+        fmt::format("{}{}{}", row.verdict, row.reason.empty() ? "" : ": ", row.reason);
+    if (row.verdict == Verdict::pass)
+      held_.insert(key_of(row));
+    else if (row.pairing.empty() && row.verdict == Verdict::skipped)
+      skipped_[row.kernel] = what;
+    else
+      refused_[row.pairing.empty() ? LedgerKey{row.kernel, {}, {}, {}, {}} : key_of(row)] = what;
+  }
+
+  /// Prints the differences, or writes the file. `code` is the exit code of the verdicts. Returns
+  /// the exit code of verdicts and ledger together.
+  int finish(int code) const { return options_.ledger.empty() ? write(code) : compare(code); }
+
+ private:
+  bool was_asked(const LedgerKey& key) const {
+    return matches(options_.kernels, key.kernel) && matches(options_.properties, key.property) &&
+           !skipped_.contains(key.kernel);
+  }
+
+  std::string why_lost(const LedgerKey& key) const {
+    for (const LedgerKey& refused : {key, LedgerKey{key.kernel, {}, {}, {}, {}}})
+      if (const auto found = refused_.find(refused); found != refused_.end()) return found->second;
+    return "not offered";
+  }
+
+  int compare(int code) const {
+    std::size_t same = 0, lost = 0, fresh = 0;
+    std::set<std::string> listed, told;
+    for (const LedgerKey& key : file_.ledger) {
+      listed.insert(key.kernel);
+      if (held_.contains(key)) {
+        ++same;
+      } else if (was_asked(key)) {
+        ++lost;
+        fmt::print(out_, "LOST  {}: {}\n", to_text(key), why_lost(key));
+      } else if (const auto why = skipped_.find(key.kernel);
+                 why != skipped_.end() && !options_.quiet && told.insert(key.kernel).second) {
+        fmt::print(out_, "ledger: {} is not compared: {}\n", key.kernel, why->second);
+      }
+    }
+    for (const LedgerKey& key : held_) {
+      if (file_.ledger.contains(key)) continue;
+      if (listed.contains(key.kernel)) {
+        ++fresh;
+        fmt::print(out_, "NEW   {}\n", to_text(key));
+      } else if (told.insert(key.kernel).second) {  // a new kernel costs one new file only
+        fmt::print(out_, "ledger: {} has no rows yet; --write-ledger adds them\n", key.kernel);
+      }
+    }
+    fmt::print(out_, "ledger {}: {} hold, {} lost, {} new\n", options_.ledger, same, lost, fresh);
+    if (lost + fresh == 0) return code;
+    fmt::print(
+        out_,
+        "if that is meant: ropewalk verify --profile smoke --write-ledger {}, and commit it\n",
+        options_.ledger);
+    return 1;
+  }
+
+  int write(int code) const {
+    if (code != 0) {
+      fmt::print(out_, "ledger {}: not written, because the run did not hold\n",
+                 options_.write_ledger);
+      return code;
+    }
+    // What this machine or these options left out stays as it was.
+    Ledger next = held_;
+    for (const LedgerKey& key : file_.ledger)
+      if (!was_asked(key)) next.insert(key);
+    std::string text = to_text(next, all_);
+    for (const Expectation& known : file_.failures) text += known.text + '\n';
+    write_whole_file(options_.write_ledger, text);
+    fmt::print(out_, "ledger {}: written, {} hold, {} before\n", options_.write_ledger, next.size(),
+               file_.ledger.size());
+    return code;
+  }
+
+  const VerifyOptions& options_;
+  /// With --json, standard output holds only rows.
+  std::FILE* out_ = options_.json ? stderr : stdout;
+  /// The properties and features that exist: without those of extensions, and with them.
+  const std::set<std::string> all_ = properties_and_features(false),
+                              known_ = properties_and_features(true);
+  Expectations file_;
+  Ledger held_;
+  /// Its verdict and reason; that on all properties of a kernel has its name alone.
+  std::map<LedgerKey, std::string> refused_;
+  std::map<std::string, std::string> skipped_;  // by kernel: why this machine cannot run it
+};
 
 }  // namespace
 
