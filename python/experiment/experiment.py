@@ -1,6 +1,6 @@
 """Trains tiny transformers with several position encodings, three seeds each: docs/experiment.md.
 
-    python experiment.py --plugin FILE.so --kernel NAME [--kernel NAME ...] [--out DIR]"""
+python experiment.py --plugin FILE.so --kernel NAME [--kernel NAME ...] [--out DIR]"""
 
 import argparse
 import platform
@@ -12,9 +12,8 @@ from pathlib import Path
 import kernel  # first: it says in one line that torch is missing
 import numpy
 import torch
-from torch.nn import functional as F
-
 from model import Model
+from torch.nn import functional as F
 
 SEEDS, BATCH, LENGTH = (0, 1, 2), 32, 32
 SYMBOLS = 64

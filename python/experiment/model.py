@@ -1,10 +1,9 @@
 """A causal transformer of two layers, 64 wide, with two heads of 32."""
 
 import torch
+from kernel import BASE
 from torch import nn
 from torch.nn import functional as F
-
-from kernel import BASE
 
 LAYERS, WIDTH, HEADS = 2, 64, 2
 SLOPES = torch.tensor([2.0 ** (-8 * (h + 1) / HEADS) for h in range(HEADS)])  # ALiBi's, each head

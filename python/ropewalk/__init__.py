@@ -1,16 +1,10 @@
-"""Offers Python functions as RoPE kernels, which Ropewalk's command judges and times.
+"""Offers Python functions as RoPE kernels, which Ropewalk's command judges and times: docs/python-kernels.md.
 
-    import numpy as np
-    import ropewalk
-
-    @ropewalk.kernel(pairing="half_split")
-    def my_rope(x, cos, sin):
-        a, b = np.split(x, 2, -1)
-        return np.concatenate((a * cos - b * sin, b * cos + a * sin), -1)
-
-`python -m ropewalk verify my_rope.py` judges it. `ropewalk.assert_rope` does so inside a test;
-`ropewalk.assert_same` compares two functions.
+`python -m ropewalk verify FILE.py` judges the functions of a file that have the decorator `ropewalk.kernel`.
 """
+
+import os
+from collections.abc import Callable
 
 from .assertion import assert_rope, assert_same
 from .command import get_include
@@ -18,15 +12,17 @@ from .decorator import KernelError, kernel
 from .providers import provider
 
 
-def capture(*args, **words):
+def capture(function: Callable, path: str | os.PathLike | None = None, *, names: dict[str, str] | None = None,
+            calls: int = 1, **metadata: str) -> Callable:
     """Wraps a rope function and keeps its first calls in a file for `ropewalk identify`: see
     ropewalk.dump.capture, which is imported when it is needed, as it needs NumPy."""
     from . import dump
 
-    return dump.capture(*args, **words)
+    return dump.capture(function, path, names=names, calls=calls, **metadata)
 
 
-def check(model, config=None, *, pairing=None, strict=False):
+def check(model: "torch.nn.Module", config: object = None, *, pairing: str | None = None,  # noqa: F821
+          strict: bool = False) -> "ropewalk.checking.Report":  # noqa: F821
     """Does a loaded torch module turn q and k as its config says? Returns a report: `ok`, `rows` (a
     dictionary for each check of each kind of module), `raise_for_failures()`, and all of it as text. The
     model stays as it is.

@@ -5,9 +5,10 @@ import importlib
 import importlib.util
 import inspect
 import os
-import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from pathlib import Path
 
 from . import command
@@ -28,7 +29,7 @@ for words in {words}:
 """
 
 
-def assert_rope(fn, *, profile="smoke", properties=(), **words):
+def assert_rope(fn: Callable, *, profile: str = "smoke", properties: Iterable[str] = (), **words: object) -> None:
     """Judges a function as `ropewalk verify` does. Raises AssertionError with what failed and the
     lines that replay it.
 
@@ -43,7 +44,8 @@ def assert_rope(fn, *, profile="smoke", properties=(), **words):
         raise AssertionError("\n".join(failing(output)))
 
 
-def assert_same(f, g, *, config=None, shape=None, max_ulp=0, **words):
+def assert_same(f: Callable, g: Callable, *, config: str | os.PathLike | None = None, shape: str | None = None,
+                max_ulp: float = 0, **words: object) -> None:
     """Compares two functions as `ropewalk diff` does. Raises AssertionError with where they part.
 
     The words are those of `ropewalk.kernel`, for both; a decorated function has its own."""
@@ -61,8 +63,7 @@ def assert_same(f, g, *, config=None, shape=None, max_ulp=0, **words):
 
 def run(verb, *words):
     """What the command printed, if its exit code is 1; None if it is 0. Raises RuntimeError else."""
-    done = subprocess.run([command.find(), verb, *words, "--python", sys.executable],
-                          capture_output=True, text=True)
+    done = command.run(verb, *words, "--python", sys.executable)
     if done.returncode not in (0, 1):
         said = done.stderr.strip() or done.stdout.strip()
         raise RuntimeError(said or f"ropewalk exited with {done.returncode}")
@@ -95,14 +96,12 @@ def reference(fn):
     """An expression that finds the same function in another process."""
     __tracebackhide__ = True
     module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
-    loaded = sys.modules.get(module)
-    file = getattr(loaded, "__file__", None)
-    found = loaded
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is not fn:
-        module, name = name_of(fn)
-        file = getattr(sys.modules[module], "__file__", None)
+    try:
+        is_there = attrgetter(name)(sys.modules[module]) is fn
+    except (AttributeError, KeyError):
+        is_there = False
+    module, name = (module, name) if is_there else name_of(fn)
+    file = getattr(sys.modules[module], "__file__", None)
     if module == "__main__" and not file:
         raise ValueError(f"{fn!r} is in no file")
     return f"named({module!r}, {file and os.path.abspath(file)!r}, {name!r})"
@@ -137,9 +136,7 @@ def named(module, file, name):
             sys.modules[key] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(sys.modules[key])
         found = sys.modules[key]
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
+    return attrgetter(name)(found)
 
 
 def keep(name, text):

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from . import contract as c
+from .decorator import PAIRINGS
 from .views import NUMPY, over, results_of
 
 raised = {}  # thread -> what a function raised at odd strides alone
@@ -26,9 +27,8 @@ class State:
         p = self.problem = c.Problem.from_buffer_copy(problem)
         p.kept_map = p.axis_of_pair
         self.kernel, self.library, self.norm, self.caches = kernel, library, p.norm, {}
-        self.dtype, self.table_dtype = c.DTYPES[p.tensor[0].in_dtype], c.DTYPES[p.table_dtype]
-        self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"
-        self.transpose = p.operation == c.TRANSPOSE
+        self.dtype, self.table_dtype, self.pairing = p.dtype, p.table_type, PAIRINGS[p.pairing]
+        self.transpose = bool(p.operation)
         self.scale = p.attention_scale or 1.0
         for i in kernel.appends:
             a, t = p.append, p.tensor[i]
@@ -102,10 +102,8 @@ def _tensor(state, s, at):
     those of all axes, [axes, table_rows, ..]."""
     p, t = state.problem, SimpleNamespace(rotate=bool(s.rotate), in_place=bool(s.in_place))
     shape = p.batch, p.tokens, s.heads, s.head_dim
-    in_strides = s.in_batch_stride, s.in_token_stride, s.in_head_stride, 1
-    out_strides = s.out_batch_stride, s.out_token_stride, s.out_head_stride, 1
-    t.x = over(at.input, state.dtype, shape, in_strides)
-    t.y = over(at.output, state.dtype, shape, out_strides) if at.output else t.x  # to a cache
+    t.x = over(at.input, state.dtype, shape, s.strides("in"))
+    t.y = over(at.output, state.dtype, shape, s.strides("out")) if at.output else t.x  # to a cache
     first = s.rotary_offset if t.rotate else 0
     end = first + p.rotary_dim if t.rotate else 0
     t.window_in, t.window_out = t.x[..., first:end], t.y[..., first:end]
@@ -309,22 +307,18 @@ def _in_form(library, form, pairing, cos, sin, steps):
     if form == "half":
         return {"cos": cos, "sin": sin}
     *tokens, half = cos.shape
-    if form == "complex":
-        table = library.empty(cos.shape, np.result_type(cos.dtype, "c8"))
-        steps += [library.copier(table.real, cos), library.copier(table.imag, sin)]
+    if form in ("complex", "packed"):
+        shape, dtype = (cos.shape, np.result_type(cos.dtype, "c8")) if form == "complex" else (
+            (*tokens, 2 * half), cos.dtype)
+        table = library.empty(shape, dtype)
+        parts = (table.real, table.imag) if form == "complex" else (table[..., :half], table[..., half:])
+        steps += [library.copier(part, row) for part, row in zip(parts, (cos, sin))]
         return {"table": table}
-    if form == "packed":
-        table = library.empty((*tokens, 2 * half), cos.dtype)
-        steps += [library.copier(table[..., :half], cos), library.copier(table[..., half:], sin)]
-        return {"table": table}
-    full = {}
+    full, halves = {}, pairing == "half_split" or form == "twice"
     for name, row in (("cos", cos), ("sin", sin)):
         full[name] = library.empty((*tokens, 2 * half), row.dtype)
-        if pairing == "half_split" or form == "twice":
-            twice, row = full[name].reshape(*tokens, 2, half), row[..., None, :]
-        else:
-            twice, row = full[name].reshape(*tokens, half, 2), row[..., None]
-        steps.append(library.copier(twice, np.broadcast_to(row, twice.shape)))
+        twice = full[name].reshape(*tokens, *((2, half) if halves else (half, 2)))
+        steps.append(library.copier(twice, np.broadcast_to(np.expand_dims(row, -2 if halves else -1), twice.shape)))
     return full
 
 
@@ -420,13 +414,11 @@ def warm_up(state):
     for i in range(p.tensor_count):
         s, at = p.tensor[i], o.tensor[i]
         shape = p.batch, p.tokens, s.heads, s.head_dim
-        strides = s.in_batch_stride, s.in_token_stride, s.in_head_stride, 1
-        at.input = at.output = room(state.dtype, shape, strides)
+        at.input = at.output = room(state.dtype, shape, s.strides("in"))
         if i in state.kernel.appends:
             at.output = None
         elif not s.in_place:
-            strides = s.out_batch_stride, s.out_token_stride, s.out_head_stride, 1
-            at.output = room(state.dtype, shape, strides)
+            at.output = room(state.dtype, shape, s.strides("out"))
         if s.rotate and not state.kernel.own_angles:
             at.cos = at.sin = room(state.table_dtype, *state.table)
     append = c.AppendOperands(kind=c.EXT_APPEND)

@@ -26,12 +26,17 @@ def find():
                             "install it or set ROPEWALK_COMMAND")
 
 
+def run(*words, **more):
+    """The command's output and exit code."""
+    return subprocess.run([find(), *words], capture_output=True, text=True, **more)
+
+
 def is_program(path):
     """Whether it is no script: the one that pip puts into PATH would call itself for ever."""
     with open(path, "rb") as file:
         return file.read(4) == b"\x7fELF"
 
 
-def get_include():
+def get_include() -> str:
     """The folder for -I of a compiler, with kernels/api/rope_kernel.h in it."""
-    return subprocess.check_output([find(), "include-dir"], text=True).rstrip("\n")
+    return run("include-dir", check=True).stdout.rstrip("\n")

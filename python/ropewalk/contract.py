@@ -5,17 +5,11 @@ from ctypes import c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_v
 
 import numpy as np
 
+from . import decorator
+
 OK, UNSUPPORTED, FAILED = 0, 1, 2
-TRANSPOSE = 1
-HALF_SPLIT = 1  # 0: interleaved
-DTYPES = ("f64", "f32", "f16", "bf16", "i32", "i64")
-ANGLES_TABLE = 0
+DTYPES = (*decorator.DTYPES, "i32", "i64")
 ROW_BY_TOKEN = 1
-ANGLE_CONTRACTS = ("table", "exact", "f32")
-IN_PLACE, OUT_OF_PLACE, THREAD_SAFE, BITWISE_INVARIANT = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-MIXES_PAIRS, FLUSHES_SUBNORMALS = 1 << 4, 1 << 5
-INTERPRETED, OWN_THREADS, ROUNDS_NORM, ROUNDS_WEIGHTED = (1 << bit for bit in range(8, 12))
-HOST, CUDA = 0, 1
 EXT_AXES, EXT_NORM, EXT_APPEND = 1, 2, 3
 
 
@@ -29,6 +23,10 @@ class Tensor(C.Structure):
                        (c_int64, "out_batch_stride out_token_stride out_head_stride"),
                        (c_int32, "in_dtype out_dtype rotate in_place"),
                        (c_int64 * 4, "reserved"))
+
+    def strides(self, side):
+        """Of its "in" or "out": batch, token, head, element."""
+        return *(getattr(self, f"{side}_{axis}_stride") for axis in ("batch", "token", "head")), 1
 
 
 def _extension(name, *groups):
@@ -83,6 +81,12 @@ class Problem(C.Structure):
             return getattr(self, "kept_map", np.zeros(self.rotary_dim // 2, "i8"))
         return np.array((C.c_uint8 * (self.rotary_dim // 2)).from_address(axes.map_address), "i8")
 
+    tensors = property(lambda self: self.tensor[: self.tensor_count])
+    rotated = property(lambda self: [t for t in self.tensors if t.rotate])
+    dtype = property(lambda self: DTYPES[self.tensor[0].in_dtype])
+    has_table = property(lambda self: self.angle_source == 0)
+    weight_type = property(lambda self: DTYPES[self.norm.weight_dtype])
+    table_type = property(lambda self: DTYPES[self.table_dtype])
     axes, norm = _in_chain(EXT_AXES, Axes), _in_chain(EXT_NORM, Norm)
     append = _in_chain(EXT_APPEND, Append)
 

@@ -1,24 +1,21 @@
-"""The decorator: what a function offers, checked before anything runs."""
+"""The decorator: what a function offers, checked before anything runs, and the problems that it takes."""
 
 import inspect
+import math
 import re
 import sys
+from collections.abc import Callable
+from types import UnionType
+from typing import Literal, TypeVar, Union, get_args, get_origin
 
-PAIRINGS = ("interleaved", "half_split")
-DTYPES = ("f64", "f32", "f16", "bf16")
-CHOICES = {
-    "pairing": (*PAIRINGS, "both"),
-    "arrays": ("numpy", "torch", "jax", "cupy", "raw"),
-    "device": (None, "cuda"),
-    "layout": ("BTHD", "BHTD", "TBHD", "1THD", "THD", "TD", "BT3HD"),
-    "tables": ("half", "full", "twice", "packed", "complex", "cache"),
-    "tables_dtype": (None, "data"),
-    "angles": ("table", "exact", "f32"),
-    "inverse": (None, "argument", "autograd", "none"),
-    "returns": (None, "new", "out", "in_place"),
-}
-SWITCHES = ("raw whole heads_axis compiles interpreter own_threads thread_safe bitwise_invariant "
-            "mixes_pairs flushes_subnormals weight_plus_one rounds_norm rounds_weighted").split()
+F = TypeVar("F", bound=Callable)
+Dtype = Literal["f64", "f32", "f16", "bf16"]  # by their numbers in rope_kernel.h, as are the next three
+Angles = Literal["table", "exact", "f32"]
+DTYPES, ANGLES, PAIRINGS = get_args(Dtype), get_args(Angles), ("interleaved", "half_split")
+FLAGS = """in_place out_of_place thread_safe bitwise_invariant mixes_pairs flushes_subnormals - -
+interpreted own_threads rounds_norm rounds_weighted""".split()
+KINDS = {bool: "True or False", int: "a size", float: "a number from 0 on", str: "a text", dict: "a dictionary",
+         tuple: "a tuple of such", Callable: "a function"}
 
 offered = []  # every kernel of this process, in order
 
@@ -28,64 +25,28 @@ class KernelError(Exception):
 
 
 # fmt: off
-def kernel(*, pairing=None, name=None, arrays="numpy", device=None, dtypes=("f32",), layout="BTHD",
-           tables="half", tables_dtype=None, angles="table", inverse=None, returns=None, in_place=None, names=None,
-           whole=False, heads_axis=True, head_dims=None, rotary_dim=None, rotary_offset=None, max_position=None,
-           theta=None, raw=False, compiles=False, interpreter=False, own_threads=False,
-           thread_safe=True, bitwise_invariant=False, mixes_pairs=False, flushes_subnormals=False,
-           error_bound=0.0, supports=None, prepare=None, summary=None, source=None, axes=None,
-           axis_of_pair=None, weight_plus_one=False, rounds_norm=False, rounds_weighted=False):
+def kernel(*, pairing: Literal["interleaved", "half_split", "both"] | None = None, name: str | None = None,
+           arrays: Literal["numpy", "torch", "jax", "cupy", "raw"] = "numpy", device: Literal["cuda"] | None = None,
+           dtypes: Dtype | tuple[Dtype, ...] = ("f32",),
+           layout: Literal["BTHD", "BHTD", "TBHD", "1THD", "THD", "TD", "BT3HD"] = "BTHD",
+           tables: Literal["half", "full", "twice", "packed", "complex", "cache"] = "half",
+           tables_dtype: Literal["data"] | None = None, angles: Angles = "table",
+           inverse: Literal["argument", "autograd", "none"] | None = None,
+           returns: Literal["new", "out", "in_place"] | None = None, in_place: bool | None = None,
+           names: dict[str, str] | None = None, whole: bool = False, heads_axis: bool = True,
+           head_dims: int | tuple[int, ...] | None = None, rotary_dim: int | Literal["head_dim"] | None = None,
+           rotary_offset: int | tuple[int, ...] | None = None, max_position: int | None = None,
+           theta: float | None = None, raw: bool = False, compiles: bool = False, interpreter: bool = False,
+           own_threads: bool = False, thread_safe: bool = True, bitwise_invariant: bool = False,
+           mixes_pairs: bool = False, flushes_subnormals: bool = False, error_bound: float = 0.0,
+           supports: Callable | None = None, prepare: Callable | None = None, summary: str | None = None,
+           source: str | None = None, axes: int | tuple[int, ...] | None = None,
+           axis_of_pair: tuple[int, ...] | None = None, weight_plus_one: bool = False,
+           rounds_norm: bool = False, rounds_weighted: bool = False) -> Callable[[F], F]:
     # fmt: on
-    """Offers a function as a kernel and returns it unchanged.
-
-    The arguments of the function are bound by their names:
-    x                     the rotated window of one tensor; the function runs once a tensor
-    q, k                  those of two tensors, in one call; the function returns two arrays
-    qkv                   [tokens, (q_heads + 2 k_heads) * head_dim], rotated where it lies
-    cos, sin              the rows of the tokens: [.., rotary_dim / 2], or rotary_dim if "full" (both
-                          elements of a pair have its value) or "twice" (the half row, and again)
-    table                 the same as one array, "packed" (cos, then sin) or "complex";
-                          "cache": all rows, [max_position, rotary_dim], to be read by position
-    positions, inv_freq   [batch, tokens]; [rotary_dim / 2] for angles="exact" or "f32"
-    position_ids          the positions as int64
-    axis_of_pair          with axes: the axis that each pair turns by, int64 [rotary_dim / 2]
-    out, q_out, k_out     where the result goes
-    q_weight, k_weight, eps   of the RMS norm of whole heads of q, or k, before the rotation;
-                          [head_dim], and ones where a case has no weight
-    slots, k_cache, v, v_cache   k and v go to the slots [batch, tokens] (-1: none) of caches
-                          [pages, page_size, heads, head_dim], and q alone is returned
-    pairing, inverse, scale   "half_split" or "interleaved"; whether to turn back; the factor
-    half_split, head_dim, rotary_dim, q_heads, k_heads   a bool, and sizes
-
-    device      "cuda": the arrays lie on the device and are of "torch" or "cupy"; those of "raw" have
-                DLPack and __cuda_array_interface__, for raw=True. Work goes to the library's current
-                stream, or for "raw" to the one at call.stream
-    layout      x is [batch, tokens, heads, rotary_dim] for BTHD; TBHD: Megatron's SBHD; 1THD, THD
-                and TD, [tokens, heads * head_dim] and contiguous: one call a batch row. Of qkv BT3HD,
-                [1, tokens, 3, heads, head_dim], in one call a batch row, with as many heads of k as of q
-    names       parameters of other names: names={"xq": "q", "freqs_cis": "table"}
-    whole       x is whole heads, of which the function rotates the window; so for TD, qkv, q_weight, slots
-    tables_dtype   "data": tables have the type of the data, and are judged as such
-    heads_axis  False: cos and sin are [batch, tokens, n], as in transformers; for 1THD [tokens, n]
-    head_dims, rotary_dim, rotary_offset   the only sizes that the function takes, or a tuple with one
-                for each tensor; rotary_dim="head_dim": it rotates whole heads
-    max_position, theta   the largest position, and the only base of inv_freq, that it takes
-    axes        3, or (2, 3): how many axes of positions it takes. positions, cos and sin begin with
-                them, [axes, batch, tokens, ..]. A case without axes gives it the fewest, all alike
-    axis_of_pair   the one map that the function knows: (0,) * 16 + (1,) * 24 + (2,) * 24. Where a case
-                has another, the rows of each pair are dealt to the planes so that this map finds them;
-                with own angles the function runs once for each way to deal the positions' planes
-    inverse     how the backward pass is asked: "argument" by a negated sin (or by inverse=True, if
-                the function names it), "autograd" by the gradient, "none": forward only
-    returns     "new": an array, which is copied into place; "out": writes there; "in_place"
-    in_place    whether x and out may be one memory; by default unless returns="out"
-    weight_plus_one   heads are multiplied by 1 + weight. rounds_norm, rounds_weighted: x / rms(x),
-                or what is weighted, is rounded to the type of the data
-    raw         the function gets one argument, the call as it lies in memory (calls.py)
-    compiles    prepare runs the function once for each shape
-    supports    called with the problem (contract.py); returns None or why it is refused
-    prepare     called with the state; the result is call.state.user of a raw function
-    """
+    """Offers a function as a kernel and returns it unchanged. docs/python-kernels.md says what each word means, and
+    what the function is given by the names of its parameters. `supports` is called with the problem (contract.py),
+    and returns None or why it is refused; `prepare` with the state (calls.py)."""
     words = dict(locals())
     frame = sys._getframe(1)
     module, line = frame.f_globals.get("__name__"), frame.f_lineno
@@ -121,7 +82,10 @@ class Kernel:
         self._choose_norm_and_append()
         self.is_fused = bool(self.normalizes or self.appends)
         self.whole = self.whole or self.is_flat or self.is_fused
+        if self.whole and self.rotary_offset is None:
+            self.rotary_offset = 0
         self._choose_returns()
+        self.interpreted, self.out_of_place = True, self.returns != "in_place" or self.is_flat
         odd = self.appends or self.is_flat or (self.whole and isinstance(self.rotary_offset, tuple))
         _require(not (self.own_angles and self.axis_of_pair) or (self.returns == "new" and not odd),
                  'axis_of_pair with own angles needs returns="new", and neither slots nor a flat layout')
@@ -131,61 +95,17 @@ class Kernel:
         _require(callable(self.function), f"{self.function!r} is not a function")
         _require(self.pairing is not None,
                  "pairing= is missing: rotate_half is half_split; x[..., ::2] is interleaved")
-        for word, known in CHOICES.items():
-            names = ", ".join(k for k in known if k)
-            value = getattr(self, word)
-            _require(value in known, f"{word}={value!r} is not one of {names}")
-        for word in SWITCHES:
-            value = getattr(self, word)
-            _require(isinstance(value, bool), f"{word} must be True or False, not {value!r}")
-        for word in ("name", "summary", "source"):
-            value = getattr(self, word)
-            _require(value is None or isinstance(value, str), f"{word}={value!r} is not a text")
-        self._check_device()
-        name, bound, dtypes, theta = self.name, self.error_bound, self.dtypes, self.theta
-        is_number = isinstance(theta, (int, float)) and theta > 0
+        check_words(self, kernel)
+        arrays, there = self.arrays, self.device is not None
         # Triton's interpreter replaces functions of triton.language while a kernel runs.
         for holds, text in (
             (not (self.interpreter and self.thread_safe),
              "interpreter=True needs thread_safe=False: Triton's interpreter is not"),
-            (re.fullmatch("[a-z0-9_]{1,63}", name),
-             f"name={name!r} needs 1 to 63 of a-z, 0-9 and _"),
-            (dtypes and set(dtypes) <= set(DTYPES), f"dtypes={dtypes!r}: known are {DTYPES!r}"),
-            (isinstance(bound, (int, float)) and 0 <= bound <= 16,
-             f"error_bound={bound!r} must lie between 0 and 16"),
-            (isinstance(self.names, dict), f"names={self.names!r} is not a dictionary"),
-            (theta is None or is_number, f"theta={theta!r} is not a positive number"),
+            (re.fullmatch("[a-z0-9_]{1,63}", self.name),
+             f"name={self.name!r} needs 1 to 63 of a-z, 0-9 and _"),
+            (self.error_bound <= 16, f"error_bound={self.error_bound!r} must lie between 0 and 16"),
+            (self.theta != 0, "theta=0 is not a positive number"),
             (self.raw or not self.prepare, "prepare needs raw=True, which gets call.state.user"),
-        ):  # fmt: skip
-            _require(holds, text)
-        for word in ("head_dims", "rotary_offset", "rotary_dim", "max_position"):
-            value = getattr(self, word)
-            may_differ = word in ("head_dims", "rotary_offset") and isinstance(value, tuple)
-            sizes = value if may_differ else (value,)
-            fits = all(isinstance(n, int) and n >= 0 for n in sizes)
-            fits = fits or (word, value) == ("rotary_dim", "head_dim")
-            _require(value is None or fits, f"{word}={value!r} is not a size")
-        self._check_axes()
-
-    def _check_axes(self):
-        """Makes `axes` a tuple, which is empty without the word."""
-        given, fixed = self.axes, self.axis_of_pair
-        self.axes = () if given is None else given if isinstance(given, tuple) else (given,)
-        few = all(isinstance(n, int) and 2 <= n <= 4 for n in self.axes)
-        _require(few and given != (), f"axes={given!r} is not 2, 3 or 4, nor a tuple of these")
-        _require(not self.axes or self.tables != "cache", 'axes: tables="cache" has none')
-        if fixed is None:
-            return
-        is_map = len(self.axes) == 1 and isinstance(fixed, tuple) and fixed
-        _require(is_map and all(isinstance(a, int) and 0 <= a < self.axes[0] for a in fixed),
-                 "axis_of_pair needs one number of axes, and a tuple with one of these for each pair")
-        _require(not self.raw, "axis_of_pair is not for raw=True, which reads it from the problem")
-        size, self.rotary_dim = self.rotary_dim, 2 * len(fixed)
-        _require(size in (None, self.rotary_dim), f"axis_of_pair: rotary_dim={size!r} is another")
-
-    def _check_device(self):
-        arrays, there = self.arrays, self.device is not None
-        for holds, text in (
             (there or arrays not in ("cupy", "raw"), f'arrays="{arrays}" needs device="cuda"'),
             (not there or arrays != "numpy", 'device="cuda" needs arrays="torch", "cupy" or "raw"'),
             (not there or arrays != "jax", 'arrays="jax" cannot have device="cuda": it takes no '
@@ -194,6 +114,21 @@ class Kernel:
             (not there or not self.interpreter, "interpreter=True runs on the host, not on a device"),
         ):  # fmt: skip
             _require(holds, text)
+        self._check_axes()
+
+    def _check_axes(self):
+        """Makes `axes` a tuple, which is empty without the word."""
+        given, fixed = self.axes, self.axis_of_pair
+        self.axes = () if given is None else given if isinstance(given, tuple) else (given,)
+        _require(given != () and {*self.axes} <= {2, 3, 4}, f"axes={given!r} is not 2, 3 or 4, nor a tuple of these")
+        _require(not self.axes or self.tables != "cache", 'axes: tables="cache" has none')
+        if fixed is None:
+            return
+        _require(len(self.axes) == 1 and fixed and max(fixed) < self.axes[0],
+                 "axis_of_pair needs one number of axes, and a tuple with one of these for each pair")
+        _require(not self.raw, "axis_of_pair is not for raw=True, which reads it from the problem")
+        size, self.rotary_dim = self.rotary_dim, 2 * len(fixed)
+        _require(size in (None, self.rotary_dim), f"axis_of_pair: rotary_dim={size!r} is another")
 
     def _read_parameters(self):
         known = "x q k qkv out q_out k_out positions position_ids pairing half_split inverse "
@@ -284,6 +219,97 @@ class Kernel:
         gathered = self.device and not (self.raw or self.own_angles)
         rows = "rows of its table are gathered before the timed calls" if gathered else ""
         return "; ".join(t for t in (text, copied, flat, rows) if t)
+
+    @property
+    def flags(self):
+        return sum(1 << bit for bit, word in enumerate(FLAGS) if getattr(self, word, False))
+
+    def refusal(self, p):
+        """Why it does not take a problem, or None."""
+        return next((text for refused, text in self._refusals(p) if refused), None)
+
+    def _refusals(self, p):
+        own, dtype, axes = self.own_angles, p.dtype, " or ".join(map(str, self.axes))
+        yield p.has_table and own, "makes its own angles and takes no table"
+        yield not (p.has_table or own), "needs a table of cos and sin"
+        yield p.axes and p.axes.axes not in self.axes, f"takes {axes} axes of positions alone"
+        yield PAIRINGS[p.pairing] not in self.pairings, "takes the other pairing"
+        yield p.operation and self.inverse == "none", "forward only"
+        yield dtype not in self.dtypes, "takes another data type"
+        yield len({d for t in p.tensors for d in (t.in_dtype, t.out_dtype)}) > 1, "all tensors must have one data type"
+        wanted = dtype if dtype == "f64" or self.tables_dtype else "f32"
+        yield not own and p.table_type != wanted, f"the table must be {wanted}"
+        yield from self._sizes_refused(p, p.rotated)
+        scales = self.raw or not own or "scale" in self.parameters
+        yield not scales and p.attention_scale not in (0, 1), "names no parameter scale, so attention_scale must be 1"
+        reads = {"positions", "position_ids"} & {*self.parameters} or self.tables == "cache"
+        yield reads and p.table_rows_by and not own, "needs positions, which a table by token may lack"
+        lacks = self.library.refusal(dtype)
+        yield lacks, lacks
+        for does, asked in (("normalizes", p.norm), ("appends", p.append)):
+            tensors = getattr(self, does)
+            yield ((asked.tensors if asked else 0) != sum(1 << i for i in tensors),
+                   f"{does} {' and '.join('qkv'[i] for i in tensors)} in every call, and nothing else")
+        if p.norm:
+            adds = "1" if self.weight_plus_one else "nothing"
+            yield bool(p.norm.weight_plus_one) != self.weight_plus_one, f"adds {adds} to the weights in every call"
+            lacks = self.library.refusal(p.weight_type)
+            yield lacks, lacks
+        lacks = self.supports(p) if self.supports else None
+        yield lacks is not None, lacks
+
+    def _sizes_refused(self, p, rotated):
+        q, k, v = p.tensor[:3]
+        yield self.takes[0] == "q" and len(rotated) != 2, "takes q and k: two rotated tensors"
+        yield self.is_fused and not (q.rotate and k.rotate), "takes q and k as the first two tensors"
+        if self.takes == ("qkv",):
+            yield (p.tensor_count != 3 or len(rotated) != 2 or v.rotate or v.heads != k.heads,
+                   "takes q and k, which are rotated, and a v with the heads of k")
+            yield self.layout == "BT3HD" and q.heads != v.heads, "takes as many heads of k as of q"
+            yield (len({t.head_dim for t in p.tensors}) != 1 or q.rotary_offset != k.rotary_offset,
+                   "q, k and v must have heads of one size, and one window")
+        sizes = [t.head_dim for t in rotated]
+        yield "head_dim" in self.parameters and len({*sizes}) > 1, "takes one head_dim for all tensors"
+        for word, given in (("head_dims", sizes), ("rotary_offset", [t.rotary_offset for t in rotated])):
+            only = getattr(self, word)
+            wanted = only if isinstance(only, tuple) else (only,) * len(given)
+            yield only is not None and tuple(given) != wanted, f"takes {word}={only} alone"
+        whole = self.rotary_dim == "head_dim"
+        yield whole and {*sizes} - {p.rotary_dim}, "rotates whole heads alone"
+        yield not whole and self.rotary_dim not in (None, p.rotary_dim), f"takes rotary_dim={self.rotary_dim} alone"
+        yield (self.max_position is not None and p.max_position > self.max_position,
+               f"takes positions up to {self.max_position}")
+        if self.theta:
+            near = 1e-6 if self.angles == "f32" else 1e-12  # f32 frequencies are given as f32
+            powers = (self.theta ** (-2.0 * i / p.rotary_dim) for i in range(p.rotary_dim // 2))
+            yield (not all(math.isclose(a, b, rel_tol=near) for a, b in zip(p.inv_freq, powers)),
+                   f"takes the frequencies of theta={self.theta:g} alone")
+
+
+def check_words(self, function):
+    """Holds its words to the types that the signature of the decorator has."""
+    for word, kind in function.__annotations__.items():
+        if word != "return":
+            value = getattr(self, word)
+            _require(_fits(value, kind), f"{word}={value!r} is not {_described(kind)}")
+
+
+def _fits(value, kind):
+    if (origin := get_origin(kind)) in (Union, UnionType):
+        return any(_fits(value, one) for one in get_args(kind))
+    if origin is Literal:
+        return value in get_args(kind)
+    if origin is tuple:
+        return isinstance(value, tuple) and value and all(_fits(one, get_args(kind)[0]) for one in value)
+    if kind in (int, float):
+        return isinstance(value, (int, kind)) and value >= 0
+    return isinstance(value, origin or kind)
+
+
+def _described(kind):
+    if (origin := get_origin(kind)) in (Union, UnionType):
+        return " or ".join(_described(one) for one in get_args(kind) if one is not type(None))
+    return f"one of {', '.join(get_args(kind))}" if origin is Literal else KINDS[origin or kind]
 
 
 def _require(holds, text):

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import dump as dumps
 from .angles import Subject, half_ulp
-from .channel import in_one_line, say
+from .channel import in_one_line, say, say_lines
 from .decorator import PAIRINGS, KernelError, _require
 from .identify import identify, model_of, planes_of
 from .identify.fits import axis_maps
@@ -235,6 +235,4 @@ def main(a, b, config="", most="0", form=""):
     if form:
         text = [json.dumps({"name": c.name, "compared": c.differs.size, "equal": int((~c.differs).sum()),
                             "ulps": min(float(c.ulps.max()), 1e308)}) for c in found]
-    for line in text:
-        say("line", line)
-    say("end", str(int(differs)))
+    say_lines(text, differs)

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from .decorator import KernelError, _require
+from .views import wide
 
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4"}
 WORDS = {"<f8": "f64", "<f4": "f32", "<f2": "f16"}
@@ -88,11 +89,7 @@ def filled(file, name, shape, dtype, size, order="C"):
 
 
 def widened(array, word, name):
-    if word == "bf16":
-        array = array.astype("u4")
-        array <<= 16
-        array = array.view("f4")
-    array = array.astype("f4") if word == "f16" else array
+    array = wide(array) if word == "bf16" else array.astype("f4") if word == "f16" else array
     return array.astype("f8") if word and name in ("cos", "sin", "inv_freq") else array
 
 

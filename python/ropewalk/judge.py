@@ -10,14 +10,13 @@ import platform
 import shlex
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from . import host, libraries, providers
 from .angles import Skipped, Subject
-from .channel import say
+from .channel import forks, returned, say, settle, told, watch_forks
 from .decorator import KernelError
 from .decorator import offered as kernels
 from .laws import laws
@@ -51,15 +50,7 @@ def load(target):
         say("working")
         return module, library
     except BaseException as error:
-        raise Refused(f"it cannot be imported: {host.told(error)}") from None
-
-
-def settle():
-    """Raises KernelError if what ran here forked, and the child came back too."""
-    if host.forks or host.returned[0]:
-        host.settle()
-        return True
-    return False
+        raise Refused(f"it cannot be imported: {told(error)}") from None
 
 
 def chosen(module, glob):
@@ -115,7 +106,7 @@ def row_without(provider, target, name, claim, error):
     """Of a law that an exception ended."""
     judged = not isinstance(error, NOT_JUDGED) or (isinstance(error, KernelError) and claim)
     words = {"verdict": "FAIL", "severity": "wrong"} if judged else {"verdict": "UNSUPPORTED"}
-    text = str(error) if isinstance(error, NOT_JUDGED) else host.told(error)
+    text = str(error) if isinstance(error, NOT_JUDGED) else told(error)
     return row_of(provider, target, name, claim, reason=text, **words)
 
 
@@ -148,8 +139,8 @@ def rows_of(provider, target, wanted, position):
                          bound=number(found.bound), executed=1, compared_cases=1,
                          compared=found.compared, position=found.position)
         except BaseException as error:
-            host.forks.clear()
-            host.returned[0] = 0
+            forks.clear()
+            returned[0] = 0
             row = row_without(provider, target, name, claim, error)
         row.update(pairing=pairing, seconds=time.perf_counter() - begun)
         yield row
@@ -163,15 +154,14 @@ def main(target, glob, position, first, *wanted):
     """The first provider that is judged is that of number `first`: a provider before it has ended
     another process. glob and position may be empty."""
     before = state()
-    forked = partial(host.forks.append, 1)
-    os.register_at_fork(after_in_parent=forked, after_in_child=forked)
+    watch_forks()
     module, library = load(target)
     try:
         named, found = chosen(module, glob)
     except Refused:
         raise
     except BaseException as error:
-        raise Refused(f"its offer() fails: {host.told(error)}") from None
+        raise Refused(f"its offer() fails: {told(error)}") from None
     say("found", f"{library[0]} {library[2]}" if library else target)
     say("not_covered", getattr(module, "NOT_COVERED", ""))
     for name in named:

@@ -1,13 +1,13 @@
 """The laws of providers of angles. Each returns a Finding or raises Skipped."""
 
-from dataclasses import replace
+from dataclasses import replace  # noqa: I001
+from itertools import product
 
 import numpy as np
 
-from .angles import (MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, compared, edges,
+from .angles import (MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, cause, compared, edges,
                      equal, expected, frequencies_hold, numpy_of, turns_hold, worse, worst_of)
-from .causes import cause
-from .decorator import KernelError
+from .decorator import PAIRINGS, KernelError
 
 laws = {}  # name -> (claim, function)
 REFUSALS = IndexError, ValueError, RuntimeError, AssertionError, KeyError
@@ -287,14 +287,7 @@ def rotation_in(s, positions, dtype):
     exact, room = exact_by(axes)
     if not np.isfinite(exact).all():
         raise Skipped("its cos and sin are not finite")
-    ways = []
-    for a in ("half_split", "interleaved"):
-        for b in ("half_split", "interleaved"):
-            names = ("turns_pairs_as", "turns_pairs_as_back")
-            if a == b:
-                names = ("turns_pairs", "turns_pairs_back")
-            for sign, name in zip((1, -1), names):
-                ways.append((a, b, sign, cause(name, a, b)))
+
     def turned(exact, room, taken, written, sign):
         found, turn = [], exact if sign > 0 else exact.conj()
         size = (1 + 5**0.5 * UNIT[dtype]) * (np.abs(exact) + room) - np.abs(exact)
@@ -314,11 +307,12 @@ def rotation_in(s, positions, dtype):
     for name, x, y in (("q", q, out[0]), ("k", k, out[1])):
         if np.array_equal(x, y):
             return replace(first, cause=cause("still", name))
-    for taken, written, sign, what in ways:
+    for taken, written, sign in product(PAIRINGS[::-1], PAIRINGS[::-1], (1, -1)):
         if turned(exact, room, taken, written, sign).holds:
             # Q and K in one other order of elements have the same products.
             kind = "contract" if taken == s.answer["pairing"] and sign > 0 else "wrong"
-            return replace(first, cause=what, severity=kind)
+            name = "turns_pairs" + "_as" * (taken != written) + "_back" * (sign < 0)
+            return replace(first, cause=cause(name, taken, written), severity=kind)
     others, n = {}, len(positions) if positions.ndim == 2 else 0
     for a, b in np.ndindex(n, n):
         others[cause("axes_exchanged", *sorted((a, b))) if a != b else cause("axis_for_all", a)] = [

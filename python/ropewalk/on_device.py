@@ -12,10 +12,12 @@ import ctypes as C
 import itertools
 import os
 import struct
+from collections import defaultdict
 from functools import partial
 
 import numpy as np
 
+from .channel import told_in_c
 from .decorator import KernelError
 from .views import NUMPY, Library, Torch
 
@@ -92,11 +94,10 @@ class _Streams:
         super().__init__()
         self.driver = Driver()
         self.on_host = self.driver.is_stand_in
-        self.pools, self.streams = {}, {}  # by kernel and stream; by the address of the stream
+        self.pools = defaultdict(lambda: self.new_pool())  # by kernel and stream
+        self.streams = {}  # by the address of the stream
         self.taken = 0, 0  # took(), when it was last asked
         self.launched = {}  # number -> (what the stand-in runs, whose state)
-
-        from .host import told_in_c
 
         @told_in_c
         def work(number):
@@ -176,6 +177,7 @@ class _Streams:
 
 class TorchOnDevice(_Streams, Torch):
     one_thread = True  # a backward pass allocates in the thread of the call
+    new_pool = property(lambda self: self.module.cuda.MemPool)
 
     def __init__(self):
         super().__init__()
@@ -199,10 +201,7 @@ class TorchOnDevice(_Streams, Torch):
 
     def pool(self, kernel, stream):
         """What a call allocates is its kernel's alone, as graphs of the kernel use it again."""
-        key = kernel, stream
-        if key not in self.pools:
-            self.pools[key] = self.module.cuda.MemPool()
-        return self.module.cuda.use_mem_pool(self.pools[key])
+        return self.module.cuda.use_mem_pool(self.pools[kernel, stream])
 
     def wrap(self, array, dtype=None):
         kind = CPU if self.on_host else CUDA
@@ -229,6 +228,7 @@ class TorchOnDevice(_Streams, Torch):
 
 class CupyOnDevice(_Streams, Library):
     name = "cupy"
+    new_pool = property(lambda self: self.module.cuda.MemoryPool)
 
     def load(self):  # with the stand-in NumPy, whose functions have the same names
         return np if Driver().is_stand_in else super().load()
@@ -243,10 +243,7 @@ class CupyOnDevice(_Streams, Library):
         self.module.cuda.get_current_stream().synchronize()
 
     def pool(self, kernel, stream):
-        key = kernel, stream
-        if key not in self.pools:
-            self.pools[key] = self.module.cuda.MemoryPool()
-        return self.module.cuda.using_allocator(self.pools[key].malloc)
+        return self.module.cuda.using_allocator(self.pools[kernel, stream].malloc)
 
     def wrap(self, array, dtype=None):
         return array if self.on_host else self.module.asarray(DeviceArray(array, dtype))

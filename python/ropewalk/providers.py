@@ -1,22 +1,23 @@
 """Providers of angles: what makes inv_freq, cos and sin of a model's config, declared for judging."""
 
 import json
-import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from typing import Literal
 
 from . import command
-from .decorator import PAIRINGS, KernelError, _require
+from .decorator import F, KernelError, _require, check_words
 
-ANGLES = ("f32", "division", "exact")
-DTYPES = ("f32", "f16", "bf16")  # of cos and sin
 offered = []  # every provider of this process, in order
 answers = {}  # what `ropewalk config` said, by its words
 
 
 # fmt: off
-def provider(config, *, angles="f32", name=None, layer=None, pairing=None, dtypes=("f32",),
-             context=None, scale_elsewhere=False):
+def provider(config: str | dict, *, angles: Literal["f32", "division", "exact"] = "f32", name: str | None = None,
+             layer: str | None = None, pairing: Literal["interleaved", "half_split"] | None = None,
+             dtypes: tuple[Literal["f32", "f16", "bf16"], ...] = ("f32",), context: int | None = None,
+             scale_elsewhere: bool = False) -> Callable[[F], F]:
     # fmt: on
     """Offers a function as a provider of angles and returns it unchanged.
 
@@ -44,7 +45,7 @@ def provider(config, *, angles="f32", name=None, layer=None, pairing=None, dtype
     frame = sys._getframe(1)
 
     def offer(make):
-        offered.append(Provider(make, frame.f_globals.get("__name__"), **words))
+        offered.append(Provider(make, words, frame.f_globals.get("__name__")))
         return make
 
     return offer
@@ -56,20 +57,18 @@ class Provider:
 
     units = 2
 
-    def __init__(self, make, module, config, angles, name, layer, pairing, dtypes, context, scale_elsewhere):
-        self.make, self.module, self.angles, self.layer = make, module, angles, layer
-        self.pairing, self.dtypes, self.scale_elsewhere = pairing, dtypes, scale_elsewhere
-        self.name = name or getattr(make, "__name__", "")
+    def __init__(self, make, words, module=None):
+        self.make, self.module = make, module
+        self.__dict__.update(words)
+        self.name = self.name or getattr(make, "__name__", "")
+        self.dtypes = (self.dtypes,) if isinstance(self.dtypes, str) else tuple(self.dtypes)
         _require(callable(make), f"{make!r} is not a function")
-        _require(angles in ANGLES, f"angles={angles!r} is not one of {', '.join(ANGLES)}")
-        _require(pairing in (None, *PAIRINGS), f"pairing={pairing!r} is not one of {PAIRINGS}")
-        _require(dtypes and set(dtypes) <= set(DTYPES), f"dtypes={dtypes!r}: known are {DTYPES}")
-        if isinstance(config, str):
-            with open(config, encoding="utf-8") as file:
-                config = json.load(file)
-        _require(isinstance(config, dict), f"config={config!r} is neither a file nor its fields")
-        self.config = config
-        self.context = context or declared_context(config)
+        check_words(self, provider)
+        if isinstance(self.config, str):
+            with open(self.config, encoding="utf-8") as file:
+                self.config = json.load(file)
+        _require(isinstance(self.config, dict), f"config={self.config!r} has no fields")
+        self.context = self.context or declared_context(self.config)
 
     def truth(self, config=None, tokens=None):
         """What the config comes to, as `ropewalk config` reads it, for sequences of `tokens`."""
@@ -99,8 +98,7 @@ def answer(config, layer=None, pairing=None, tokens=None, numbers=None):
                 with open(f"{folder}/{file}", "w", encoding="utf-8") as out:
                     out.write(content)
             words += ["--inv-freq", "inv_freq"] if numbers is not None else []
-            done = subprocess.run([command.find(), "config", "config.json", "--json", *words], cwd=folder,
-                                  capture_output=True, text=True)
+            done = command.run("config", "config.json", "--json", *words, cwd=folder)
         said = done.stdout.splitlines()
         wrong = done.stderr.strip().removeprefix("ropewalk: ")
         answers[key] = json.loads(said[-1]) if said else KernelError(wrong)

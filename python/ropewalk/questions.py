@@ -11,6 +11,7 @@ import ropewalk
 from ropewalk import dump, views
 from ropewalk.angles import rounded
 from ropewalk.identify.pairs import elements_of
+from ropewalk.views import narrow, wide
 
 # Elements of a question, unless it is about many positions. A model's has more heads.
 MOST = 1 << (15 if os.environ.get("ROPEWALK_MODEL") else 13)
@@ -33,15 +34,13 @@ def few(p):
 
 
 def as_f64(array, dtype):
-    if dtype == "bf16":
-        array = (array.view("u2").astype("u4") << 16).view("f4")
-    return array.astype("f8")
+    return (wide(array.view("u2")) if dtype == "bf16" else array).astype("f8")
 
 
 def stored(values, dtype):
     if dtype == "bf16":
-        return (rounded(values, "bf16").astype("f4").view("u4") >> 16).astype("u2")
-    return values.astype({"f64": "f8", "f32": "f4", "f16": "f2"}[dtype])
+        return narrow(rounded(values, "bf16").astype("f4"))
+    return values.astype(views.NUMPY[dtype])
 
 
 def question_of(call):

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from . import command, dump
-from .channel import say
+from .channel import say_lines
 from .decorator import _require
 
 # transpose and composition ask about what a kernel has answered, which a file cannot. agreement has
@@ -33,10 +32,8 @@ def verify(model, environment, *words):
             words += "--config", f"{folder}/config.json"
         plugin = str(Path(__file__).parent / "questions.py")
         chosen = [word for name in PROPERTIES for word in ("--property", name)]
-        return subprocess.run(
-            [command.find(), "verify", "--no-cuda", "--jobs", "1", "--cases", "1", "--profile", "smoke",
-             "--python", sys.executable, "--plugin", plugin, *chosen, *words],
-            env={**os.environ, **environment}, capture_output=True, text=True)
+        return command.run("verify", "--no-cuda", "--jobs", "1", "--cases", "1", "--profile", "smoke", "--python",
+                           sys.executable, "--plugin", plugin, *chosen, *words, env={**os.environ, **environment})
 
 
 def room_for(model):
@@ -104,7 +101,7 @@ def judge(path):
         keys = {*compared.read().split()}
     unseen = [str(number) for number, words in enumerate(asked) if words["key"] not in keys]
     count = f"compared: {len(asked) - len(unseen)} of {len(asked)} questions"
-    count += f"; not {', '.join(unseen[:20])}{', ...' * (len(unseen) > 20)}, as a property failed before" if unseen else ""
+    count += bool(unseen) * f"; not {', '.join(unseen[:20])}{', ...' * (len(unseen) > 20)}, as a property failed before"
     _require(done.returncode in (0, 1), (done.stderr or done.stdout).strip()[-300:])
     replay = " ".join(f"{key}={shlex.quote(word)}" for key, word in taken.items())
     text = done.stdout.replace("ropewalk replay", f"{replay} ropewalk replay")
@@ -115,6 +112,4 @@ def judge(path):
 def main(what, path, *words):
     """Lines for the command."""
     lines, code = judge(path) if what == "judge" else (write(path, *words), 0)
-    for line in lines:
-        say("line", line)
-    say("end", str(code))
+    say_lines(lines, code)

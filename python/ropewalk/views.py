@@ -110,7 +110,7 @@ class Library:
 
     def times(self, given, factor, own, dtype):
         if dtype == "bf16":
-            return partial(times_bf16, given, np.float32(factor), own)
+            return lambda: np.copyto(own, narrow(wide(given) * np.float32(factor)).view("i2"))
         return partial(np.multiply, self.own(given), own.dtype.type(factor), out=self.own(own))
 
     def fill_rows(self, cache, positions, cos, sin):
@@ -132,10 +132,17 @@ class Library:
         return np.ndarray(elements, item, mmap.mmap(-1, elements * item.itemsize, flags=flags))
 
 
-def times_bf16(given, factor, own):
-    """The product of bf16 numbers, as their bits, rounded once."""
-    bits = ((given.astype("u4") << 16).view("f4") * factor).view("u4")
-    own[...] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("u2").view("i2")
+def wide(bits):
+    """The f32 numbers of the bits of bf16."""
+    bits = bits.astype("u4")
+    bits <<= 16
+    return bits.view("f4")
+
+
+def narrow(values):
+    """The bits of the nearest bf16 numbers of f32; ties to even."""
+    bits = values.view("u4")
+    return ((bits + (0x7FFF + ((bits >> 16) & 1))) >> 16).astype("u2")
 
 
 class Torch(Library):

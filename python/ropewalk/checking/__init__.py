@@ -10,9 +10,9 @@ from pathlib import Path
 
 import torch
 
-from ..channel import say
+from ..channel import say, say_lines, told
 from ..decorator import KernelError, _require
-from ..host import import_file, told
+from ..host import import_file
 from ..providers import answer
 from .find import sources
 from .judging import WORDS, Checked, part_of
@@ -127,9 +127,7 @@ def main(target, config="", strict="", form="", pairing=""):
     found = check(model, config or (target if os.path.isdir(target) else None), pairing=pairing or None,
                   strict=bool(strict))
     lines = [json.dumps({"ok": found.ok, **vars(found)})] if form else str(found).splitlines()
-    for line in lines:
-        say("line", line)
-    say("end", "0" if found.ok else "1")
+    say_lines(lines, not found.ok)
 
 
 def built(target):

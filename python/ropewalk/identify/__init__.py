@@ -1,20 +1,20 @@
 """What rotation leads from x to y? Each answer predicts every element within its bound, or says where it
 parts: pairs.py finds which elements turn together, frequencies.py and fits.py what predicts by how much."""
 
+import itertools
 import json
 import math
 
 import numpy as np
 
 from .. import dump as dumps
-from ..channel import say
+from ..channel import say_lines
 from ..decorator import PAIRINGS, KernelError
 from ..providers import answer
 from . import words
-from .fits import fit_share, rendition, search, turns
-from .frequencies import Frequencies, variants
-from .pairs import LEAST, find_form, not_copied, pairs_of, parts_of, planes_of, room
-from .two_outputs import explain_two
+from .fits import axis_maps, fit_share, rendition, search, turns
+from .frequencies import Frequencies, usual, variants
+from .pairs import LEAST, Part, elements_of, find_form, not_copied, pairs_of, parts_of, planes_of, room
 
 
 class Report:
@@ -116,6 +116,40 @@ def explain(report, dump, part, model, config):
     say_turns(report, part, planes, freqs, model)
 
 
+def explain_two(report, part, planes, freqs, model):
+    """The outputs of two engines for the same inputs, which are not known. Takes the first engine to turn by the
+    given frequencies, or by those of a usual base, in either pairing; undoes that, and says what then leads to the
+    outputs of the second."""
+    size = part.x.shape[3]
+    at = model[part.offset] if model else 0
+    pairings = [model["pairing"]] if model else PAIRINGS
+    for freq, pairing in itertools.product(freqs[:1] or usual(size // 2), pairings):
+        n = len(freq.values)
+        if at + 2 * n > size:
+            continue
+        i, j = elements_of(pairing, n, at)
+        angles = np.moveaxis(planes[axis_maps(planes, model, n)[0]], 0, -1) * freq.values
+        z, x = (part.x[..., i] + 1j * part.x[..., j]) * np.exp(-1j * angles)[:, :, None], part.x.copy()
+        x[..., i], x[..., j] = z.real, z.imag
+        two = Part(part.name, x, part.y, part.dtype, other=part.other)
+        find_form(two)
+        if not two.form or two.held < 0.99:
+            continue
+        two.r = two.r / np.nanmedian(np.abs(two.r))
+        account, _ = search(two, planes, [freq], model)
+        if not account.whole or not account.freq.named:
+            continue
+        written, back = words.WRITTEN.format(two.form.written), ", backwards"
+        other = two.form.pairing + written * bool(two.form.written) + back * (account.sign < 0)
+        same = other == pairing and account.freq is freq and account.positions == words.AS_GIVEN
+        report.say("turned", words.TWO.format(part.name, pairing, freq.words, part.other, other, account.freq.words,
+                                              account.positions), same)
+        return
+    same = (part.x == part.y).all((2, 3))
+    b, t = np.argwhere(~same)[0]
+    report.say("turned", words.TWO_PART.format(b, t, words.listed(planes[:, b, t]), 100 * same.mean()), False)
+
+
 def say_form(report, dump, part, model, window):
     form = part.form
     if form.norm:
@@ -192,7 +226,8 @@ def say_parting(report, part, account):
         return
     if account.found and account.found[1][b, t]:
         how = words.AS_POSITION.format(account.found[0][b, t])
-    report.say("positions", words.OFF.format(account.positions, int(tokens.sum()), tokens.size, b, t, place, how), False)
+    off = account.positions, int(tokens.sum()), tokens.size
+    report.say("positions", words.OFF.format(*off, b, t, place, how), False)
 
 
 def first_of(part, account):
@@ -222,6 +257,5 @@ def say_misfits(report, part, account):
 def main(file, config="", form=""):
     """Prints lines for the command: what was found, and whether one rotation explains it."""
     found = identify(dumps.read(file), dumps.config_of(config))
-    for line in [json.dumps({"explained": found.explained, "found": found.lines})] if form else found.lines:
-        say("line", line)
-    say("end", "0" if found.explained else "1")
+    lines = [json.dumps({"explained": found.explained, "found": found.lines})] if form else found.lines
+    say_lines(lines, not found.explained)

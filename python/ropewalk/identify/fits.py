@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..angles import rounded
+from ..views import narrow, wide
 from . import words
 from .frequencies import Frequencies, estimate, named, usual
 from .pairs import UNIT, room
@@ -219,10 +220,7 @@ def narrowed(values, dtype):
     if not dtype:
         return values
     single = np.ascontiguousarray(values).view("f8").astype("f4")
-    if dtype == "f16":
-        return single.astype("f2").astype("f8").view("c16")
-    bits = single.view("u4")
-    return ((bits + (0x7FFF + ((bits >> 16) & 1))) & np.uint32(0xFFFF0000)).view("f4").astype("f8").view("c16")
+    return (single.astype("f2") if dtype == "f16" else wide(narrow(single))).astype("f8").view("c16")
 
 
 def search(part, planes, freqs, model):

@@ -25,11 +25,12 @@ OR = "or, as these tokens tell no difference: {}"
 WRITTEN, BOTH_WRITTEN = ", written as {}", "as Q and K are both written so, q.k is that of the model"
 TOO_NARROW = "{} has heads of {}, and the config turns {} from {}"
 TWO = "if {} is turned as {} by {}, {} is as {} by {}, positions {}"
-TWO_PART = "in a way that is not found; they part at batch row {}, token {} (position {}); {:.1f} % of the tokens are equal"
+TWO_PART = ("in a way that is not found; they part at batch row {}, token {} (position {}); "
+            "{:.1f} % of the tokens are equal")
 NOTHING, STILL = "nothing: y is x", "nothing: y is x, as it should be at position 0"
 EQUAL = "nothing: {} is {}"
 CHANGED = "; the others change in {:.3g} % of their elements"
-OTHERS_ARE = {"": "; the others are copied", "window": "; the others are copied", "head": "; the others are normalized too"}
+OTHERS_ARE = {**dict.fromkeys(("", "window"), "; the others are copied"), "head": "; the others are normalized too"}
 PERMUTED = "if a converter permuted these weights, as for GGUF, this pairing is right: give weights=permuted"
 NORM = {"either": "over {}, without weights: before and after the rotation it is the same",
         "before": "before the rotation, over {}, with a weight for each element",

@@ -20,7 +20,8 @@ from ropewalk.channel import say
 # Of a library that reads no config: one of the usual sizes.
 CONFIG = {"head_dim": 64, "hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
           "rope_theta": 10000.0, "max_position_embeddings": 8192}
-
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 8192}
 
 # The words of a kernel that runs on a GPU where there is one. Nothing is asked of a driver here, as
 # the worker opens it after the files.
@@ -70,18 +71,46 @@ def from_zero(positions):
     return sys.modules["torch"].from_numpy(positions)
 
 
-def by_unit_vectors(rotate, positions, pairs, pairing="interleaved", array=None):
-    """cos and sin of a library that only rotates: what unit vectors turn into. rotate(first, x)
-    turns x [tokens, 2 * pairs], whose positions begin with `first`; `array` makes x of NumPy's
-    (otherwise it is torch's)."""
-    make, cos, sin = array or sys.modules["torch"].from_numpy, [], []
-    half = pairing == "half_split"
-    unit = np.repeat(np.float32([1, 0]), pairs) if half else np.tile(np.float32([1, 0]), pairs)
-    for row in positions:
-        whole = len(row) > 1 and bool((row[1:] - row[:-1] == 1).all())
-        parts = [(int(row[0]), len(row))] if whole else [(int(p), 1) for p in row]
-        turned = [numpy_of(rotate(p, make(np.tile(unit, (n, 1))))) for p, n in parts]
-        turned = np.concatenate(turned)
-        cos.append(turned[:, :pairs] if half else turned[:, ::2])
-        sin.append(turned[:, pairs:] if half else turned[:, 1::2])
-    return np.stack(cos), np.stack(sin)
+def scaled(rule, context=65536):
+    return {**CONFIG, "rope_scaling": rule, "max_position_embeddings": context} if rule else CONFIG
+
+
+def tensor(x, dtype):
+    return sys.modules["torch"].from_numpy(x).to(DTYPES[dtype])
+
+
+class Module:
+    """A rotary around a module of torch."""
+
+    inv_freq = property(lambda self: self.module.inv_freq)
+
+    def cast(self, dtype):
+        self.module.to(DTYPES[dtype])
+
+
+class Turning:
+    """A rotary that only turns: turn(x, positions, dtype), x [batch, tokens, heads, size] of NumPy. Its cos and
+    sin are what unit vectors turn into."""
+
+    pairing, size = "half_split", 64
+
+    def __call__(self, positions, dtype):
+        half, one = self.size // 2, np.float32([1, 0])
+        unit = np.repeat(one, half) if self.pairing == "half_split" else np.tile(one, half)
+        x = np.tile(unit, (*positions.shape, 1, 1))
+        turned = numpy_of(self.turn(x, positions, dtype))[:, :, 0]
+        if self.pairing == "half_split":
+            return turned[..., :half], turned[..., half:]
+        return turned[..., ::2], turned[..., 1::2]
+
+    def rotate(self, q, k, positions, dtype):
+        return [self.turn(a[None], positions[None], dtype)[0] for a in (q, k)]
+
+    def turn(self, x, positions, dtype):
+        """By turn_from(first, x, dtype), x [tokens, heads, size], for each run of consecutive positions."""
+        out = []
+        for row, at in zip(x, positions):
+            ends = [0, *(np.flatnonzero(np.diff(at) != 1) + 1), len(at)]
+            out.append(np.concatenate([numpy_of(self.turn_from(int(at[a]), row[a:b], dtype))
+                                       for a, b in zip(ends, ends[1:])]))
+        return np.stack(out)

@@ -1,5 +1,7 @@
 """diffusers: the functions that its models share, and the angles of models with one axis, or of one."""
 
+from functools import partial
+
 import numpy as np
 import torch
 from diffusers.models.autoencoders import autoencoder_same
@@ -15,7 +17,7 @@ from diffusers.models.transformers import transformer_omnigen as omnigen
 from diffusers.models.transformers import transformer_stable_audio3 as stable_audio
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES, from_zero
+from ropewalk.libraries import CONFIG, DTYPES, Module, from_zero
 
 PACKAGE = "diffusers"
 TRIED = ("0.42.1",)
@@ -39,8 +41,8 @@ def apply_complex(x, table):  # it views pairs as complex numbers, so they must 
     return apply_rotary_emb(x.contiguous(), table, use_real=False)
 
 
-class Module:
-    """A rotary module: `tables` has its call, (module, positions, a tensor of the type) -> cos, sin."""
+class Made(Module):
+    """`tables` has its call, (module, positions, a tensor of the type) -> cos, sin."""
 
     def __init__(self, module, tables):
         self.module, self.tables = module, tables
@@ -51,8 +53,8 @@ class Module:
         return self.tables(self.module, positions, torch.zeros(1, 1, 1, dtype=DTYPES[dtype]))
 
     def cast(self, dtype):
-        if self.module:
-            self.module.to(DTYPES[dtype])
+        if hasattr(self.module, "to"):
+            super().cast(dtype)
 
 
 def by_ids(module, positions, x):
@@ -70,14 +72,13 @@ def by_length(call):
     return tables
 
 
-def by_row(call):
-    return lambda module, positions, x: [
-        torch.stack(t) for t in zip(*(call(torch.from_numpy(row)) for row in positions))]
+def by_row(module, positions, x):
+    return [torch.stack(t) for t in zip(*(module(torch.from_numpy(row)) for row in positions))]
 
 
 def offered(name, make, tables, pairing="half_split", angles="f32", config=CONFIG):
     ropewalk.provider(config, name=name, pairing=pairing, angles=angles, dtypes=("f32", "bf16"))(
-        lambda c: Module(make(c["rope_theta"]), tables))
+        lambda c: Made(make(c["rope_theta"]), tables))
 
 
 def of_matrix(made):
@@ -85,24 +86,21 @@ def of_matrix(made):
 
 
 for name, wide in (("one_axis", torch.float32), ("one_axis_f64", torch.float64)):
-    ropewalk.provider(CONFIG, name=name, pairing="interleaved", dtypes=("f32", "bf16"),
-                      angles="exact" if wide is torch.float64 else "f32")(
-        lambda c, wide=wide: Module(None, by_row(lambda row: get_1d_rotary_pos_embed(
-            64, row, c["rope_theta"], use_real=True, freqs_dtype=wide))))
+    offered(name, lambda theta, wide=wide: partial(get_1d_rotary_pos_embed, 64, theta=theta, use_real=True,
+                                                   freqs_dtype=wide),
+            by_row, "interleaved", "exact" if wide is torch.float64 else "f32")
 offered("flux", lambda theta: flux.FluxPosEmbed(theta, [64]), lambda module, positions, x: by_row(
-    lambda row: module(row[:, None]))(module, positions, x), "interleaved", "exact")
+    lambda row: module(row[:, None]), positions, x), "interleaved", "exact")
 offered("hidream", lambda theta: hidream.HiDreamImageEmbedND(theta, [64]), lambda module, positions, x:
         of_matrix(module(torch.from_numpy(positions)[..., None].float())[:, :, 0]), "interleaved", "exact")
 offered("ernie_image", lambda theta: ernie.ErnieImageEmbedND3(64, theta, (64, 0, 0)),
         lambda module, positions, x: [f(module(torch.from_numpy(
             np.stack([positions] * 3, -1)).float())[:, :, 0]) for f in (torch.cos, torch.sin)],
         "interleaved")
-offered("stable_audio3", lambda theta: stable_audio.StableAudio3RotaryEmbedding(64, theta),
-        by_length(lambda module, n, x: module(n, CPU)))
-offered("same", lambda theta: autoencoder_same.RotaryEmbedding(64, theta),
-        by_length(lambda module, n, x: module(n, CPU)))
-offered("minimax_music3", lambda theta: minimax.MiniMaxMusic3RotaryEmbedding(64, theta),
-        by_length(lambda module, n, x: module(n, CPU)))
+for name, kind in (("stable_audio3", stable_audio.StableAudio3RotaryEmbedding),
+                   ("same", autoencoder_same.RotaryEmbedding),
+                   ("minimax_music3", minimax.MiniMaxMusic3RotaryEmbedding)):
+    offered(name, partial(kind, 64), by_length(lambda module, n, x: module(n, CPU)))
 offered("longcat_audio", lambda theta: longcat.AudioDiTRotaryEmbedding(64, base=theta),
         by_length(lambda module, n, x: module(x, n)))
 offered("anima", lambda theta: anima.AnimaRotaryEmbedding(64, theta), by_ids)

@@ -3,10 +3,9 @@
 import equinox
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 import ropewalk
-from ropewalk.libraries import CONFIG
+from ropewalk.libraries import CONFIG, Turning
 
 PACKAGE = "equinox"
 TRIED = ("0.13.8",)
@@ -23,21 +22,15 @@ def tokens_of(positions):
 
 
 @ropewalk.provider({**CONFIG, "head_dim": SIZE, "hidden_size": 4 * SIZE}, **WORDS)
-class rotary:
+class rotary(Turning):
+    size = SIZE
+
     def __init__(self, config):
         self.module = equinox.nn.RotaryPositionalEmbedding(SIZE, config["rope_theta"])
 
-    def __call__(self, positions, dtype):
-        unit = np.repeat(np.float32([1, 0]), SIZE // 2)
-        x = jnp.asarray(np.tile(unit, (tokens_of(positions.ravel()), 1)), DTYPES[dtype])
-        turned = self.module(x)[positions]
-        return turned[..., : SIZE // 2], turned[..., SIZE // 2 :]
-
-    def rotate(self, q, k, positions, dtype):
-        out = []
-        for a in (q, k):
-            x = jnp.zeros((tokens_of(positions), *a.shape[1:]), DTYPES[dtype]).at[positions].set(a)
-            out.append(jax.vmap(self.module, in_axes=1, out_axes=1)(x)[positions])
-        return out
-
-
+    def turn(self, x, positions, dtype):
+        out, turned = [], jax.vmap(self.module, in_axes=1, out_axes=1)
+        for row, at in zip(x, positions):
+            whole = jnp.zeros((tokens_of(at), *row.shape[1:]), DTYPES[dtype]).at[at].set(row)
+            out.append(turned(whole)[at])
+        return jnp.stack(out)

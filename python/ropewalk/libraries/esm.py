@@ -4,7 +4,7 @@ import torch
 from esm.layers.rotary import RotaryEmbedding, apply_rotary_emb_torch
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES, from_zero
+from ropewalk.libraries import CONFIG, DTYPES, Module, from_zero, tensor
 
 PACKAGE = "esm"
 TRIED = ("3.2.1.post1",)
@@ -23,21 +23,16 @@ def apply_interleaved(x, cos, sin):  # an option of its layer, which its own mod
 
 
 @ropewalk.provider(CONFIG, pairing="half_split", dtypes=("f32", "bf16"))
-class rotary_embedding:
+class rotary_embedding(Module):
     def __init__(self, config):
         self.module = RotaryEmbedding(config["head_dim"], base=config["rope_theta"])
-
-    inv_freq = property(lambda self: self.module.inv_freq)
 
     def __call__(self, positions, dtype):
         at = from_zero(positions)
         self.module._update_cos_sin_cache(int(at.max()) + 1, at.device, DTYPES[dtype])
         return self.module._cos_cached[at], self.module._sin_cached[at]
 
-    def cast(self, dtype):
-        self.module.to(DTYPES[dtype])
-
     def rotate(self, q, k, positions, dtype):
-        q, k = (torch.from_numpy(a).to(DTYPES[dtype])[:, None, None] for a in (q, k))
+        q, k = (tensor(a, dtype)[:, None, None] for a in (q, k))
         turned = [self.module(a, b, int(p)) for a, b, p in zip(q, k, positions)]
         return [torch.stack([t[i][0, 0] for t in turned]) for i in (0, 1)]

@@ -14,7 +14,7 @@ from keras_hub.src.models.smollm3 import smollm3_utils
 from keras_hub.src.models.smollm3.smollm3_layers import SmolLM3RotaryEmbedding
 
 import ropewalk
-from ropewalk.libraries import CONFIG, by_unit_vectors
+from ropewalk.libraries import CONFIG, LLAMA3, Turning
 
 PACKAGE = "keras-hub"
 TRIED = ("0.32.0",)
@@ -23,28 +23,19 @@ POLICIES = {"f32": "float32", "bf16": "mixed_bfloat16"}
 DTYPES = {"f32": "float32", "bf16": "bfloat16"}
 
 
-class Layer:
+class Layer(Turning):
     """A layer for each policy: `make` takes the base and dtype=."""
 
     def __init__(self, make, config):
         self.layers = {d: make(config["rope_theta"], dtype=p) for d, p in POLICIES.items()}
 
-    def turn(self, first, x, dtype):
-        """x [tokens, heads, head_dim], from position `first` on"""
+    def turn_from(self, first, x, dtype):
         x = keras.ops.cast(x, DTYPES[dtype])[None]
         return np.asarray(self.layers[dtype](x, start_index=first)[0], "f8")
 
-    def __call__(self, positions, dtype):
-        return by_unit_vectors(lambda first, x: self.turn(first, x[:, None], dtype)[:, 0],
-                               positions, 32, "half_split", np.asarray)
-
-    def rotate(self, q, k, positions, dtype):
-        return [np.concatenate([self.turn(int(p), x[None], dtype) for p, x in zip(positions, a)])
-                for a in (q, k)]
-
 
 class Prompt(Layer):  # ESM's turns whole sequences from position 0 on
-    def turn(self, first, x, dtype):
+    def turn_from(self, first, x, dtype):
         if first < 0 or first + len(x) > 2049:
             raise NotImplementedError("a sequence of so many tokens is not made here")
         whole = np.zeros((2049, *x.shape[1:]), "f4")
@@ -91,7 +82,7 @@ add("yarn", lambda base, dtype: RotaryEmbedding(base, 8.0, "yarn", dtype=dtype),
 add("llama3", lambda base, dtype: LlamaRotaryEmbedding(
     base, frequency_adjustment_factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
     pretraining_sequence_length=4096, dtype=dtype), max_position_embeddings=32768,
-    rule={"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0, **OWN})
+    rule={**LLAMA3, **OWN})
 add("phi3", lambda base, dtype: Phi3SuScaledRotaryEmbedding(
     SHORT, LONG, 131072, 4096, base, dtype=dtype), max_position_embeddings=131072, context=4096,
     rule={"rope_type": "longrope", "original_max_position_embeddings": 4096,

@@ -1,6 +1,7 @@
 """Liger Kernel: its Triton kernels, on a GPU or, where there is none, run by Triton's interpreter."""
 
 import os
+from functools import partial
 
 from ropewalk.libraries import HAS_GPU, ON_GPU
 
@@ -47,16 +48,9 @@ else:  # its first call looks for other backends, and prints what it does not fi
     liger_rotary_pos_emb(*torch.zeros(4, 1, 1, 1, 8)[:2], *torch.zeros(2, 1, 1, 8))
 WORDS = {"arrays": "torch", "heads_axis": False, "thread_safe": False, "supports": small,
          **({"device": "cuda"} if HAS_GPU else {"interpreter": True})}
-
-
-@ropewalk.kernel(pairing="half_split", tables="twice", **WORDS)
-def rope(q, k, cos, sin):
-    return as_models_do(liger_rotary_pos_emb, q, k, cos, sin)
-
-
-@ropewalk.kernel(pairing="half_split", **WORDS)
-def gpt_oss(q, k, cos, sin):
-    return as_models_do(liger_rotary_pos_emb_gpt_oss, q, k, cos, sin)
+ropewalk.kernel(name="rope", pairing="half_split", tables="twice", **WORDS)(
+    partial(as_models_do, liger_rotary_pos_emb))
+ropewalk.kernel(name="gpt_oss", pairing="half_split", **WORDS)(partial(as_models_do, liger_rotary_pos_emb_gpt_oss))
 
 
 @ropewalk.kernel(pairing="interleaved", tables="complex", **WORDS)

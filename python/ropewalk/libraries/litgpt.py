@@ -5,12 +5,11 @@ from litgpt.config import Config
 from litgpt.model import GPT, apply_rope, batched_index_select
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES
+from ropewalk.libraries import LLAMA3, scaled, tensor
 
 PACKAGE = "litgpt"
 TRIED = ("0.5.13",)
 NOT_COVERED = "CUDA, latent attention, apply_rope_interleave, which part of a head is rotated"
-LLAMA3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 YARN = {"factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0}
 
 WORDS = {"pairing": "half_split", "arrays": "torch", "layout": "BHTD", "tables": "twice",
@@ -40,15 +39,14 @@ class Rotary:
 
     def rotate(self, q, k, positions, dtype):
         cos, sin = self(positions[None], dtype)
-        both = (torch.from_numpy(a).to(DTYPES[dtype]).transpose(0, 1)[None] for a in (q, k))
+        both = (tensor(a, dtype).transpose(0, 1)[None] for a in (q, k))
         return [apply_rope(a, cos, sin)[0].transpose(0, 1) for a in both]
 
 
 for name, context, rule in (
     ("plain", 8192, None),
     ("linear", 8192, {"rope_type": "linear", "factor": 8.0}),
-    ("llama3", 32768, {**LLAMA3, "rope_type": "llama3", "original_max_position_embeddings": 8192}),
+    ("llama3", 32768, LLAMA3),
     ("yarn", 32768, {**YARN, "rope_type": "yarn", "original_max_position_embeddings": 8192}),
 ):
-    own = {**CONFIG, "max_position_embeddings": context, **({"rope_scaling": rule} if rule else {})}
-    ropewalk.provider(own, name=name, pairing="half_split", dtypes=("f32", "bf16"))(Rotary)
+    ropewalk.provider(scaled(rule, context), name=name, pairing="half_split", dtypes=("f32", "bf16"))(Rotary)

@@ -4,7 +4,7 @@ import torch
 from local_attention.rotary import SinusoidalEmbeddings, apply_rotary_pos_emb
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES, from_zero
+from ropewalk.libraries import CONFIG, DTYPES, Module, from_zero, tensor
 
 PACKAGE = "local-attention"
 TRIED = ("1.11.2",)
@@ -18,11 +18,9 @@ def apply(q, k, positions, inv_freq):
 
 
 @ropewalk.provider(CONFIG, pairing="half_split", dtypes=("f32", "bf16"))
-class rotary_embedding:
+class rotary_embedding(Module):
     def __init__(self, config):
         self.module = SinusoidalEmbeddings(config["head_dim"], theta=config["rope_theta"])
-
-    inv_freq = property(lambda self: self.module.inv_freq)
 
     def angles(self, positions, dtype):
         at = from_zero(positions)
@@ -33,10 +31,7 @@ class rotary_embedding:
         angles = self.angles(positions, dtype)
         return angles.cos(), angles.sin()
 
-    def cast(self, dtype):
-        self.module.to(DTYPES[dtype])
-
     def rotate(self, q, k, positions, dtype):
-        q, k = (torch.from_numpy(a).to(DTYPES[dtype]).transpose(0, 1) for a in (q, k))
+        q, k = (tensor(a, dtype).transpose(0, 1) for a in (q, k))
         out = apply_rotary_pos_emb(q, k, self.angles(positions, dtype), torch.ones(1))
         return [a.transpose(0, 1) for a in out]

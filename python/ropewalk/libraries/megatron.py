@@ -5,14 +5,12 @@ from megatron.core.models.common.embeddings import rope_utils
 from megatron.core.models.common.embeddings.rotary_pos_embedding import RotaryEmbedding
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES, from_zero
+from ropewalk.libraries import LLAMA3, Module, from_zero, scaled
 
 PACKAGE = "megatron-core"
 TRIED = ("0.16.1",)
 NOT_COVERED = "CUDA, fused and packed rotation, context parallelism, YaRN (it needs a GPU), bf16"
 WORDS = {"arrays": "torch", "layout": "TBHD"}
-LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-          "original_max_position_embeddings": 8192}
 
 
 @ropewalk.kernel(pairing="both", angles="f32", inverse="none", **WORDS)
@@ -28,24 +26,18 @@ def cos_sin(x, cos, sin, half_split):  # as its attention rotates a token that i
         x.transpose(0, 1), cos, sin, rotary_interleaved=not half_split).transpose(0, 1)
 
 
-class Rotary:
+class Rotary(Module):
     def __init__(self, config):
         rule = config.get("rope_scaling") or {}
         self.module = RotaryEmbedding(
             64, 1.0, rotary_base=config["rope_theta"], use_cpu_initialization=True,
             rope_scaling=bool(rule), rope_scaling_factor=rule.get("factor", 8.0))
 
-    inv_freq = property(lambda self: self.module.inv_freq)
-
     def __call__(self, positions, dtype):
         at = from_zero(positions)
         cos, sin = self.module.get_cos_sin(int(at.max()) + 1)
         return cos[at], sin[at]
 
-    def cast(self, dtype):
-        self.module.to(DTYPES[dtype])
-
 
 for name, rule in (("plain", None), ("llama3", LLAMA3)):
-    own = {**CONFIG, **({"rope_scaling": rule, "max_position_embeddings": 65536} if rule else {})}
-    ropewalk.provider(own, name=name, pairing="half_split", dtypes=("f32",))(Rotary)
+    ropewalk.provider(scaled(rule), name=name, pairing="half_split", dtypes=("f32",))(Rotary)

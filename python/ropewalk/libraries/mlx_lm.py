@@ -5,7 +5,7 @@ import numpy as np
 from mlx_lm.models.rope_utils import initialize_rope
 
 import ropewalk
-from ropewalk.libraries import CONFIG, by_unit_vectors
+from ropewalk.libraries import LLAMA3, Turning, scaled
 
 PACKAGE = "mlx-lm"
 TRIED = ("0.32.2",)
@@ -15,8 +15,7 @@ OWN = {"original_max_position_embeddings": 4096, "factor": 8.0}
 RULES = {
     "default": (8192, {"rope_type": "default"}),
     "linear": (8192, {"rope_type": "linear", "factor": 4.0}),
-    "llama3": (131072, {**OWN, "rope_type": "llama3", "low_freq_factor": 1.0,
-                        "high_freq_factor": 4.0}),
+    "llama3": (131072, {**LLAMA3, **OWN}),
     "yarn": (32768, {**OWN, "rope_type": "yarn"}),
     "dynamic": (2048, {"rope_type": "dynamic", "factor": 4.0}),
     "longrope": (131072, {"original_max_position_embeddings": 4096, "rope_type": "longrope",
@@ -25,22 +24,14 @@ RULES = {
 }
 
 
-class Rotary:
+class Rotary(Turning):
     def __init__(self, config):
         self.module = initialize_rope(config["head_dim"], config["rope_theta"], False,
                                       config["rope_scaling"], config["max_position_embeddings"])
 
-    def turn(self, first, x, dtype):
-        out = self.module(mx.array(x).astype(DTYPES[dtype]), offset=first)
-        return np.array(out.astype(mx.float32))
-
-    def __call__(self, positions, dtype):
-        return by_unit_vectors(lambda first, x: self.turn(first, x[None, None], dtype)[0, 0],
-                               positions, 32, "half_split", np.asarray)
-
-    def rotate(self, q, k, positions, dtype):  # x is [batch, heads, tokens, head_dim]
-        return [np.stack([self.turn(int(p), x[None, :, None], dtype)[0, :, 0]
-                          for p, x in zip(positions, a)]) for a in (q, k)]
+    def turn_from(self, first, x, dtype):  # the module takes [batch, heads, tokens, head_dim]
+        x = mx.array(np.swapaxes(x, 0, 1)[None]).astype(DTYPES[dtype])
+        return np.swapaxes(np.array(self.module(x, offset=first).astype(mx.float32))[0], 0, 1)
 
 
 class Whole(Rotary):
@@ -51,14 +42,12 @@ class Whole(Rotary):
             raise ValueError("a prompt has no negative positions")
         if positions.max() > 1 << 14:
             raise NotImplementedError("a prompt of so many tokens is not made here")
-        unit = np.repeat(np.float32([1, 0]), 32)
-        turned = np.stack([self.turn(0, np.tile(unit, (1, 1, row.max() + 1, 1)), dtype)[0, 0, row]
-                           for row in positions])
-        return turned[..., :32], turned[..., 32:]
+        rows = [super(Whole, self).__call__(np.arange(row.max() + 1)[None], dtype) for row in positions]
+        return [np.stack([table[0, at] for table, at in zip(tables, positions)]) for tables in zip(*rows)]
 
 
 for name, (context, rule) in RULES.items():
-    config = {**CONFIG, "rope_scaling": rule, "max_position_embeddings": context}
+    config = scaled(rule, context)
     if name == "longrope":
         context = config["original_max_position_embeddings"] = 4096
     # Of yarn and longrope the factor on x is rounded in the type of the data.

@@ -1,7 +1,7 @@
 """onnxruntime: RotaryEmbedding of ONNX (opset 23) and of com.microsoft, in models of one node."""
 
 import os
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -56,15 +56,11 @@ def onnx_rows(x, cos, sin, half_split):
     return session("", x.dtype.name, int(not half_split), False).run(None, given)[0]
 
 
-@ropewalk.kernel(name="onnx_cache", tables="cache", **WORDS)
-def onnx_cache(x, table, position_ids, half_split):
+def by_cache(domain, x, table, position_ids, half_split):
     cos, sin = (np.ascontiguousarray(a) for a in np.split(table, 2, axis=1))
     given = {"x": x, "cos": cos, "sin": sin, "position_ids": position_ids}
-    return session("", x.dtype.name, int(not half_split), True).run(None, given)[0]
+    return session(domain, x.dtype.name, int(not half_split), True).run(None, given)[0]
 
 
-@ropewalk.kernel(name="microsoft_cache", tables="cache", **WORDS)
-def microsoft_cache(x, table, position_ids, half_split):
-    cos, sin = (np.ascontiguousarray(a) for a in np.split(table, 2, axis=1))
-    given = {"x": x, "cos": cos, "sin": sin, "position_ids": position_ids}
-    return session("com.microsoft", x.dtype.name, int(not half_split), True).run(None, given)[0]
+for name, domain in (("onnx_cache", ""), ("microsoft_cache", "com.microsoft")):
+    ropewalk.kernel(name=name, tables="cache", **WORDS)(partial(by_cache, domain))

@@ -1,10 +1,9 @@
 """rotary-embedding-torch: RotaryEmbedding, as rotate_queries_or_keys uses it."""
 
-import torch
 from rotary_embedding_torch import RotaryEmbedding, apply_rotary_emb
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES, by_unit_vectors
+from ropewalk.libraries import CONFIG, Module, Turning, tensor
 
 PACKAGE = "rotary-embedding-torch"
 TRIED = ("0.9.1",)
@@ -19,22 +18,14 @@ def apply(x, positions, inv_freq):
 
 
 @ropewalk.provider(CONFIG, pairing="interleaved", dtypes=("f32", "bf16"))
-class rotary_embedding:
+class rotary_embedding(Turning, Module):
+    pairing = "interleaved"
+
     def __init__(self, config):
         self.module = RotaryEmbedding(config["head_dim"], theta=config["rope_theta"])
-        self.inv_freq = self.module.freqs
 
-    def turn(self, first, x, dtype):
-        return self.module.rotate_queries_or_keys(x.to(DTYPES[dtype]), offset=first)
+    inv_freq = property(lambda self: self.module.freqs)
 
-    def __call__(self, positions, dtype):
-        return by_unit_vectors(lambda first, x: self.turn(first, x, dtype), positions, 32)
-
-    def cast(self, dtype):
-        self.module.to(DTYPES[dtype])
-        self.inv_freq = self.module.freqs
-
-    def rotate(self, q, k, positions, dtype):
-        q, k = (torch.from_numpy(a) for a in (q, k))
-        return [torch.stack([self.turn(int(p), x[None, :].transpose(0, 1), dtype)[:, 0]
-                             for p, x in zip(positions, a)]) for a in (q, k)]
+    def turn_from(self, first, x, dtype):
+        x = tensor(x, dtype).transpose(0, 1)
+        return self.module.rotate_queries_or_keys(x, offset=first).transpose(0, 1)

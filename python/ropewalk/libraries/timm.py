@@ -3,7 +3,7 @@
 from timm.layers.pos_embed_sincos import RotaryEmbeddingCat, apply_rot_embed
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES, from_zero
+from ropewalk.libraries import CONFIG, DTYPES, Module, from_zero
 
 PACKAGE = "timm"
 TRIED = ("1.0.31",)
@@ -23,7 +23,7 @@ def apply_half(x, cos, sin):
 
 
 @ropewalk.provider(AXIS, pairing="interleaved", dtypes=("f32", "bf16"))
-class axial:
+class axial(Module):
     """EVA's, of a grid [1, tokens]: the second half of a head turns by the place in the row."""
 
     def __init__(self, config):
@@ -35,6 +35,3 @@ class axial:
         at = from_zero(positions)
         sin, cos = self.module.get_embed([1, int(at.max()) + 1], dtype=DTYPES[dtype]).chunk(2, -1)
         return cos[at, 32:], sin[at, 32:]
-
-    def cast(self, dtype):
-        self.module.to(DTYPES[dtype])

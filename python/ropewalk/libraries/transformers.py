@@ -8,7 +8,7 @@ import torch
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 import ropewalk
-from ropewalk.libraries import DTYPES
+from ropewalk.libraries import DTYPES, LLAMA3, Module, tensor
 
 PACKAGE = "transformers"
 TRIED = ("5.24.0", "4.57.6")
@@ -16,8 +16,7 @@ NOT_COVERED = "CUDA, which part of a head an attention rotates, images and sound
 LOCAL = "rope_local_base_freq"  # of 4.x, where 5.x has rope parameters for each kind of layers
 OWN = {"original_max_position_embeddings": 4096, "factor": 8.0}  # rules that no default config has
 RULES = {
-    "llama+llama3": (131072, {**OWN, "rope_type": "llama3", "low_freq_factor": 1.0,
-                              "high_freq_factor": 4.0}),
+    "llama+llama3": (131072, {**LLAMA3, **OWN}),
     "qwen2+yarn": (32768, {**OWN, "rope_type": "yarn"}),
     "llama+dynamic": (2048, {"rope_type": "dynamic", "factor": 4.0}),
     "phi3+longrope": (131072, {**OWN, "rope_type": "longrope", "short_factor": [1.5] * 48,
@@ -47,7 +46,7 @@ ropewalk.kernel(name="llama4_text", pairing="interleaved", tables="complex", nam
     "xq": "q", "xk": "k", "freqs_cis": "table"}, **WORDS)(modeling("llama4").apply_rotary_emb)
 
 
-class Rotary:
+class Rotary(Module):
     """The rotary module of a config, alone on the CPU, and the function that its attention calls."""
 
     def __init__(self, config, layer):
@@ -85,12 +84,9 @@ class Rotary:
         x, words = torch.zeros(1, 1, dtype=DTYPES[dtype]), [self.layer] if self.by_layer else []
         return self.module(x, torch.from_numpy(positions), *words)
 
-    def cast(self, dtype):
-        self.module.to(DTYPES[dtype])
-
     def rotate(self, q, k, positions, dtype):
         tables = self.tables(positions[None], dtype)
-        q, k = (torch.from_numpy(a).to(DTYPES[dtype])[None] for a in (q, k))
+        q, k = (tensor(a, dtype)[None] for a in (q, k))
         if not {"k", "xk"} & {*self.takes}:  # one tensor a call, [batch, tokens, heads, dim]
             words = {"unsqueeze_dim": 2} if "unsqueeze_dim" in self.takes else {}
             return [self.apply(a, *tables, **words)[0] for a in (q, k)]

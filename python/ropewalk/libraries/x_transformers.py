@@ -4,7 +4,7 @@ import torch
 from x_transformers.x_transformers import RotaryEmbedding, apply_rotary_pos_emb
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES
+from ropewalk.libraries import CONFIG, Module, Turning, tensor
 
 PACKAGE = "x-transformers"
 TRIED = ("2.31.10",)
@@ -20,24 +20,12 @@ def apply(x, positions, inv_freq):
 
 
 @ropewalk.provider(CONFIG, pairing="interleaved", dtypes=("f32", "bf16"))
-class rotary_embedding:
+class rotary_embedding(Turning, Module):
+    pairing = "interleaved"
+
     def __init__(self, config):
         self.module = RotaryEmbedding(config["head_dim"], base=config["rope_theta"])
 
-    inv_freq = property(lambda self: self.module.inv_freq)
-
-    def turn(self, positions, x, dtype):
-        """x [tokens, heads, head_dim]"""
-        angles = self.module(torch.from_numpy(positions))[0]
-        return apply_rotary_pos_emb(x.to(DTYPES[dtype]).transpose(0, 1)[None], angles)[0].transpose(0, 1)
-
-    def __call__(self, positions, dtype):
-        unit = torch.tensor([1.0, 0.0]).repeat(positions.shape[1], 1, 32)
-        turned = torch.stack([self.turn(row, unit, dtype)[:, 0] for row in positions])
-        return turned[..., ::2], turned[..., 1::2]
-
-    def cast(self, dtype):
-        self.module.to(DTYPES[dtype])
-
-    def rotate(self, q, k, positions, dtype):
-        return [self.turn(positions, torch.from_numpy(a), dtype) for a in (q, k)]
+    def turn(self, x, positions, dtype):
+        rows = zip(tensor(x, dtype).transpose(1, 2), torch.from_numpy(positions))
+        return torch.stack([apply_rotary_pos_emb(a, self.module(at)[0]) for a, at in rows]).transpose(1, 2)

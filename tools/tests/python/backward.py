@@ -1,6 +1,6 @@
 """Backward passes of torch.autograd.Function: a right one, and planted errors."""
-import torch
 import ropewalk
+import torch
 
 kernel = ropewalk.kernel(pairing="half_split", arrays="torch", inverse="autograd")
 

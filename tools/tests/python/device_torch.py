@@ -2,9 +2,8 @@
 
 import contextlib
 
-import torch
-
 import ropewalk
+import torch
 
 WORDS = {"pairing": "half_split", "device": "cuda"}
 

@@ -326,7 +326,7 @@ def main(whole):
     twos = [(a, b) for a in POSITIONS for b in ("bf16 inv_freq", "no rule", "other pairing", "scaled", "written")]
     work = [((n,), 400 if whole else 40) for n in RIGHT] + [((n,), 30 if whole else 3) for n in FAULTS]
     work += [(two, 4 if whole else 1) for two in twos[:: 1 if whole else 9]]
-    for which, m in ((which, m) for which, count in work for m in cases(count, which, most)):
+    for which, m in ((names, m) for names, count in work for m in cases(count, names, most)):
         right, wrong = which[0] in RIGHT, ()
         for name in which:
             (RIGHT | {n: f[1] for n, f in FAULTS.items()})[name](m)

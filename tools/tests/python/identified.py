@@ -18,8 +18,8 @@ def turn(x, angle, interleaved=False):
     return y.astype("f4").astype("f8")
 
 
-def lines(tensors, config=None, words={"layout": "bshd"}):
-    made = dump.Dump(tensors, {name: "f32" for name in tensors}, words)
+def lines(tensors, config=None, words=(("layout", "bshd"),)):
+    made = dump.Dump(tensors, {name: "f32" for name in tensors}, dict(words))
     found = identify.identify(made, config)
     return found.explained, "\n".join(found.lines)
 

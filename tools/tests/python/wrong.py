@@ -3,6 +3,7 @@ import ctypes
 import os
 import sys
 import time
+
 import numpy as np
 import ropewalk
 from right import right_new, rotate
