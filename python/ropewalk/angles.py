@@ -19,8 +19,8 @@ from .providers import answer
 
 _lines = (line.partition(" = ") for line in Path(__file__).with_name("causes.toml").read_text("utf-8").splitlines())
 SENTENCES = {name: sentence[1:-1] for name, equals, sentence in _lines if equals}  # of what is done instead
-UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
-DIGITS = {"f32": 24, "f16": 11, "bf16": 8}
+DIGITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
+UNIT = {dtype: 2.0**-digits for dtype, digits in DIGITS.items()}
 LEAST = {"f32": -125, "f16": -13, "bf16": -125}  # exponents of the smallest normal numbers
 MOST = 1 << 20  # positions that are judged
 
@@ -59,7 +59,7 @@ class Subject:
         self.original = min(self.answer["original_positions"] or self.context, self.context)
 
     def fresh(self, config=None):
-        return self.provider.make(copy.deepcopy(config or self.provider.config))
+        return self.provider.function(copy.deepcopy(config or self.provider.config))
 
     def turn(self, rotary, positions, dtype="f32"):
         """cos + i sin, [batch, tokens, pairs]."""
@@ -303,6 +303,12 @@ def rotations(returned, batch, tokens, pairs):
         fits = a.ndim <= 3 and wanted[3 - a.ndim :] == a.shape and (batch == 1 or a.ndim == 3)
         _require(fits, f"{what} has the shape {a.shape}, not {wanted}")
     return np.array(made[0] + 1j * made[1]).reshape(batch, tokens, pairs)
+
+
+def in_pairs(x, pairing):
+    half = x.shape[-1] // 2
+    a, b = (x[..., :half], x[..., half:]) if pairing == "half_split" else (x[..., ::2], x[..., 1::2])
+    return a + 1j * b
 
 
 def _half(array, pairs, what):

@@ -47,25 +47,41 @@ def kernel(*, pairing: Literal["interleaved", "half_split", "both"] | None = Non
     """Offers a function as a kernel and returns it unchanged. docs/python-kernels.md says what each word means, and
     what the function is given by the names of its parameters. `supports` is called with the problem (contract.py),
     and returns None or why it is refused; `prepare` with the state (calls.py)."""
-    words = dict(locals())
-    frame = sys._getframe(1)
+    return offering(Kernel, offered, dict(locals()))
+
+
+def offering(kind, kept, words):
+    frame = sys._getframe(2)
     module, line = frame.f_globals.get("__name__"), frame.f_lineno
 
     def offer(function):
-        offered.append(Kernel(function, words, module, line))
+        kept.append(kind(function, words, module, line))
         return function
 
     return offer
 
 
-class Kernel:
-    """A function and the words of its decorator. `parameters` are the names that it is given."""
+class Offer:
+    """A function, and the words of its decorator, held to the types that the decorator's signature has."""
 
     def __init__(self, function, words, module=None, line=0):
         self.function, self.words, self.module, self.line = function, words, module, line
         self.__dict__.update(words)
         self.name = self.name or getattr(function, "__name__", "")
         self.dtypes = (self.dtypes,) if isinstance(self.dtypes, str) else tuple(self.dtypes)
+        _require(callable(function), f"{function!r} is not a function")
+        for word, kind in self.decorator.__annotations__.items():
+            value = getattr(self, word, None)
+            _require(word == "return" or _fits(value, kind), f"{word}={value!r} is not {_described(kind)}")
+
+
+class Kernel(Offer):
+    """`parameters` are the names that the function is given."""
+
+    decorator = staticmethod(kernel)
+
+    def __init__(self, *given):
+        super().__init__(*given)
         self.own_angles = self.angles != "table"
         self.names = {} if self.names is None else self.names
         self.pairings = PAIRINGS if self.pairing == "both" else (self.pairing,)
@@ -92,10 +108,8 @@ class Kernel:
         self._choose_inverse()
 
     def _check_words(self):
-        _require(callable(self.function), f"{self.function!r} is not a function")
         _require(self.pairing is not None,
                  "pairing= is missing: rotate_half is half_split; x[..., ::2] is interleaved")
-        check_words(self, kernel)
         arrays, there = self.arrays, self.device is not None
         # Triton's interpreter replaces functions of triton.language while a kernel runs.
         for holds, text in (
@@ -284,14 +298,6 @@ class Kernel:
             powers = (self.theta ** (-2.0 * i / p.rotary_dim) for i in range(p.rotary_dim // 2))
             yield (not all(math.isclose(a, b, rel_tol=near) for a, b in zip(p.inv_freq, powers)),
                    f"takes the frequencies of theta={self.theta:g} alone")
-
-
-def check_words(self, function):
-    """Holds its words to the types that the signature of the decorator has."""
-    for word, kind in function.__annotations__.items():
-        if word != "return":
-            value = getattr(self, word)
-            _require(_fits(value, kind), f"{word}={value!r} is not {_described(kind)}")
 
 
 def _fits(value, kind):

@@ -18,7 +18,7 @@ from .providers import offered
 ROWS = (0, *(4**k for k in range(1, 10)))  # the first positions of the table's rows
 END = 1 << 20
 VALUES = 1 << 15  # of a dump, that a kernel is given
-OUTPUTS = {"y": "x", "q_out": "q", "k_out": "k"}
+OUTPUTS = {y: x for x, y in dumps.PAIRS.items()}
 
 
 class Comparison:

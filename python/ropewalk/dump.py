@@ -29,7 +29,7 @@ WORDS = {"<f8": "f64", "<f4": "f32", "<f2": "f16"}
 MOST = 1 << 30  # bytes of a file, of what it unpacks, and of its tensors
 KEY = "ropewalk_dump"
 LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3), "sbhd": (1, 0, 2, 3)} | {"thd": None, "td": None}
-PAIRS = (("x", "y"), ("q", "q_out"), ("k", "k_out"))
+PAIRS = {"x": "y", "q": "q_out", "k": "k_out"}
 OTHERS = (("y", "y_other"), ("q_out", "q_other"), ("k_out", "k_other"))  # outputs of two engines
 NAMES = {"positions": "position_ids", "xq": "q", "xk": "k", "query": "q", "key": "k"}
 Bits = namedtuple("Bits", "array")  # bf16 as its bits, of u2
@@ -227,12 +227,11 @@ def capture(function, path=None, *, names=None, calls=1, **metadata):
         return found, {n: copied(v) for n, v in found.items()}
 
     def keep(found, kept, returned):
-        inputs = [n for n in ("x", "q", "k") if n in kept]
+        inputs = [n for n in PAIRS if n in kept]
         results = returned if isinstance(returned, (tuple, list)) else [returned]
         if returned is None:
             results = [found[n] for n in inputs]
-        outputs = {"x": "y", "q": "q_out", "k": "k_out"}
-        kept.update({outputs[n]: copied(r) for n, r in zip(inputs, results)})
+        kept.update({PAIRS[n]: copied(r) for n, r in zip(inputs, results)})
         place = claimed(path or os.path.join(folder, f"{name}-{os.getpid()}.safetensors"))
         try:
             write(place, kept, {k: str(v) for k, v in metadata.items()})

@@ -226,6 +226,7 @@ def load(path):
             words = {"arrays": kernel.arrays, "device": kernel.device, "dtypes": decorator.DTYPES}
             offer = decorator.kernel(pairing="both", raw=True, angles="exact", name="none", **words)
             offer(lambda call: None)
+            offered[-1].library = kernel.library
             floors.append(entry_of(offered.pop()))
     pointers = (C.POINTER(c.KernelEntry) * len(entries))(*[C.pointer(e) for e in entries])
     result = c.KernelList(C.sizeof(c.KernelList), 1, len(entries), pointers)

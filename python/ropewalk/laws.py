@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from .angles import (MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, cause, compared, edges,
-                     equal, expected, frequencies_hold, numpy_of, turns_hold, worse, worst_of)
+                     equal, expected, frequencies_hold, in_pairs, numpy_of, turns_hold, worse, worst_of)
 from .decorator import PAIRINGS, KernelError
 
 laws = {}  # name -> (claim, function)
@@ -261,12 +261,6 @@ def rotation(s):
     if "axes" in s.answer and hasattr(s.fresh(), "axes"):
         positions = np.stack([np.roll(positions, a) for a in range(max(s.answer["axes"]) + 1)])
     return worse(rotation_in(s, positions, dtype) for dtype in s.provider.dtypes)
-
-
-def in_pairs(x, pairing):
-    half = x.shape[-1] // 2
-    a, b = (x[..., :half], x[..., half:]) if pairing == "half_split" else (x[..., ::2], x[..., 1::2])
-    return a + 1j * b
 
 
 def rotation_in(s, positions, dtype):

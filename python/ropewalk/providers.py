@@ -1,13 +1,12 @@
 """Providers of angles: what makes inv_freq, cos and sin of a model's config, declared for judging."""
 
 import json
-import sys
 import tempfile
 from collections.abc import Callable
 from typing import Literal
 
 from . import command
-from .decorator import F, KernelError, _require, check_words
+from .decorator import F, KernelError, Offer, _require, offering
 
 offered = []  # every provider of this process, in order
 answers = {}  # what `ropewalk config` said, by its words
@@ -41,29 +40,17 @@ def provider(config: str | dict, *, angles: Literal["f32", "division", "exact"] 
     context     positions that the model declares; by default max_position_embeddings
     scale_elsewhere   True: the rule's factor is not on cos and sin, but in the scale of the softmax
     """
-    words = dict(locals())
-    frame = sys._getframe(1)
-
-    def offer(make):
-        offered.append(Provider(make, words, frame.f_globals.get("__name__")))
-        return make
-
-    return offer
+    return offering(Provider, offered, dict(locals()))
 
 
-class Provider:
+class Provider(Offer):
     """A function that makes rotaries, and the words that declare it. `units`: by how many 2^-24 cos and sin
     of one angle may be off."""
 
-    units = 2
+    units, decorator = 2, staticmethod(provider)
 
-    def __init__(self, make, words, module=None):
-        self.make, self.module = make, module
-        self.__dict__.update(words)
-        self.name = self.name or getattr(make, "__name__", "")
-        self.dtypes = (self.dtypes,) if isinstance(self.dtypes, str) else tuple(self.dtypes)
-        _require(callable(make), f"{make!r} is not a function")
-        check_words(self, provider)
+    def __init__(self, *given):
+        super().__init__(*given)
         if isinstance(self.config, str):
             with open(self.config, encoding="utf-8") as file:
                 self.config = json.load(file)

@@ -4,6 +4,7 @@ uses what: seen in a run of a copy without weights, by hooks and by the function
 import copy
 import gc
 import inspect
+import os
 import re
 import sys
 import types
@@ -227,8 +228,7 @@ def alike(one, other):
 def nearest(path, found):
     """The sources that share most of a layer's path."""
     def shared(source):
-        a, b = path.split("."), source.path.split(".")
-        return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+        return len(os.path.commonprefix([path.split("."), source.path.split(".")]))
 
     most = max(map(shared, found), default=0)
     return [s for s in found if shared(s) == most]

@@ -199,7 +199,7 @@ def say_turns(report, part, planes, freqs, model):
                account.freq.right or not freqs and words.TWICE not in account.freq.words)
     names = [*dict.fromkeys(words.account(other, account) for other in ties)]
     if names:
-        text = words.CANNOT_TELL if account.freq.right and as_given else words.OR
+        text = "these tokens cannot tell it from: {}" if account.freq.right and as_given else words.OR
         report.say("", text.format("; ".join(names[:4]) + ("; ..." if len(names) > 4 else "")))
     if len(planes) > 1:
         own = np.array(model["axes"]) if model and "axes" in model else account.axes

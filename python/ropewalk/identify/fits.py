@@ -97,19 +97,19 @@ def position_words(p, found, sure, alone):
         values, counts = np.unique(off, return_counts=True)
         shift, most, size = int(values[counts.argmax()]), int(found[sure].max()), int(np.gcd.reduce(np.abs(off)))
         if off.size > 1 and not np.ptp(found[sure]) and np.ptp(p[sure]):
-            yield words.ONE_FOR_ALL.format(most), np.full_like(p, most)
+            yield f"{most} for every token", np.full_like(p, most)
         yield words.SHIFTED.format(shift), p + shift
-        yield words.CLAMPED.format(most), np.minimum(p, most)
+        yield f"clamped at {most}", np.minimum(p, most)
         if size > 1:
-            yield words.MODULO.format(size), p % size
-    yield words.ROW_0, np.broadcast_to(p[:1], p.shape)
+            yield f"modulo {size}", p % size
+    yield "those of batch row 0 for all", np.broadcast_to(p[:1], p.shape)
     where = words.jumps(index - p[0]) if len(p) == 1 and alone else None
-    yield words.INDEX + (f": {where}" if where else ""), np.broadcast_to(index, p.shape)
+    yield "the index of the token" + (f": {where}" if where else ""), np.broadcast_to(index, p.shape)
     at = np.flatnonzero(sure.all(0)) if alone else ()
     if len(at) > 2 and (found[0, at[-1]] - found[0, at[0]]) % (at[-1] - at[0]) == 0:
         step = int(found[0, at[-1]] - found[0, at[0]]) // int(at[-1] - at[0])
         first = int(found[0, at[0]] - step * at[0])
-        text = words.STEP.format(step, *(first + step * k for k in (0, 0, 1, 2)))
+        text = "a step of {} from {}: {}, {}, {}, ...".format(step, *(first + step * k for k in (0, 0, 1, 2)))
         yield text, np.broadcast_to(first + step * index, p.shape)
     if not alone or not sure.any():
         return
@@ -118,10 +118,10 @@ def position_words(p, found, sure, alone):
         filled[b, t] = filled[b, t - 1] if t else 0
     texts = [words.jumps(row) or words.offset(int(row[0]), True) * (not np.ptp(row)) for row in filled[:5]]
     if len(filled) <= 4 and all(texts):
-        rows = "; ".join(words.ROW.format(b, t) for b, t in enumerate(texts))
+        rows = "; ".join(f"batch row {b}: {t}" for b, t in enumerate(texts))
         yield texts[0] if len(set(texts)) == 1 else rows, p + filled
     if sure.all():
-        yield words.OTHERS.format(words.listed(found.ravel()[:4]), words.listed(p.ravel()[:4])), found
+        yield f"{words.listed(found.ravel()[:4])}, ... in place of {words.listed(p.ravel()[:4])}, ...", found
 
 
 def of_positions(part, account, far):
@@ -154,9 +154,9 @@ def of_positions(part, account, far):
     taken, planes = [shared or next(iter(each)) for each in held], np.array(account.planes, "f8")
     for text, each in zip(taken, held):
         planes[each[text][0]] = each[text][1]
-    text = "; ".join(words.AXIS.format(each[t][0], t) for t, each in zip(taken, held))
+    text = "; ".join(f"axis {each[t][0]} {t}" for t, each in zip(taken, held))
     if shared:
-        text = shared if alone or shared == words.AS_GIVEN else words.EACH_AXIS.format(shared)
+        text = shared if alone or shared == words.AS_GIVEN else f"each axis {shared}"
     return replace(account, planes=planes, positions=text).judged(part)
 
 

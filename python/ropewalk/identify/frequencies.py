@@ -38,7 +38,7 @@ def powers(theta, n, width=None):
 def edits(config, model):
     """(words, what each dictionary of the config is updated with) of errors with a rule's parameters."""
     most = next((d["max_position_embeddings"] for d in dictionaries(config) if "max_position_embeddings" in d), None)
-    yield words.USUAL_BASE + words.WITH_RULE.format(model["scaling"]), lambda d: {
+    yield words.USUAL_BASE + ", with the rule {}".format(model["scaling"]), lambda d: {
         k: 10000.0 for k in ("rope_theta", "rotary_emb_base") if d.get(k, 10000) != 10000}
     yield words.CUT, lambda d: {k: int(v) for k, v in d.items() if isinstance(v, float) and "factor" in k and v > 1}
     yield words.TRUNCATE, lambda d: {"truncate": not d.get("truncate", True)} if "factor" in d else {}
@@ -70,7 +70,7 @@ def variants(config, model, size):
     """The config's frequencies, and what known errors make of them, the likeliest first."""
     own, theta = np.array(model["inv_freq"]), model["rope_theta"]
     n, rule = len(own), model["scaling"] if model["scaling"] != "none" else ""
-    without = words.WITHOUT.format(rule) if rule else ""
+    without = f", without the rule {rule}" if rule else ""
     yield Frequencies(words.CONFIGS, own, model["f32_rounding"], True)
     if rule:
         yield Frequencies(words.THETA.format(theta) + without, powers(theta, n))
@@ -82,7 +82,7 @@ def variants(config, model, size):
         yield Frequencies(words.WIDTH.format(theta, size) + without, powers(theta, n, size / 2))
     yield from (Frequencies(*each) for each in exchanged(model, powers(theta, n)))
     if rule == "longrope":
-        for what, tokens in ((words.SHORT, 1), (words.LONG, 1 << 30)):
+        for what, tokens in (("the short factors of the config", 1), ("the long factors of the config", 1 << 30)):
             yield Frequencies(what, np.array(answer(config, tokens=tokens)["inv_freq"]), model["f32_rounding"])
     for what, edit in edits(config, model) if rule else ():
         changed = json.loads(json.dumps(config))
@@ -99,7 +99,7 @@ def variants(config, model, size):
 def usual(n, blocks=1):
     """Powers of the bases of released models; in blocks of an axis each."""
     for base in BASES:
-        text = words.THETA.format(base) + (blocks > 1) * words.BLOCKS.format(blocks, n // blocks)
+        text = words.THETA.format(base) + (blocks > 1) * f" in {blocks} blocks of {n // blocks} pairs"
         yield Frequencies(text, np.tile(powers(base, n // blocks), blocks))
 
 
@@ -178,7 +178,7 @@ def ramp_of(freq, noise):
 def named(found, noise, given):
     """What an estimate may be: a base, a ramp, the given ones in all pairs but a few, or numbers."""
     n, whose = len(found), given.words if given else ""
-    begin = words.BEGIN.format(whose, words.numbers(given.values[:4])) if given else ""
+    begin = f"; {whose} begin {words.numbers(given.values[:4])}" if given else ""
     noise = noise + 2.0**-22 * np.abs(found)
     if base := bases_of(found, noise):
         factor, thetas = base
@@ -192,4 +192,4 @@ def named(found, noise, given):
         at = np.flatnonzero(off)
         text = words.PAIRS.format(whose, words.listed(at), words.numbers(found[at]), words.numbers(given.values[at]))
         yield Frequencies(text, np.where(off, found, given.values))
-    yield Frequencies(words.NO_BASE.format(words.numbers(found[:4])) + begin, found, named=False)
+    yield Frequencies(f"of no single base: {words.numbers(found[:4])}, ..." + begin, found, named=False)

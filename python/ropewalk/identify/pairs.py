@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import dump as dumps
+from ..angles import UNIT
 from ..decorator import _require
 
-UNIT = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 LEAST = {"f64": 0.0, "f32": 2.0**-140, "f16": 2.0**-23, "bf16": 2.0**-130}  # roundings of denormals
 FEW, MOST_ROWS = 48, 512  # tokens, and heads of them, from which a form is found
 MOST = 1024  # elements of a head
@@ -75,7 +75,7 @@ def room(part, form=None):
 def parts_of(dump, layout):
     _require(layout in dumps.LAYOUTS, f"layout {layout!r} is not one of {', '.join(dumps.LAYOUTS)}")
     out = []
-    for name, result in (*dumps.PAIRS, *dumps.OTHERS):
+    for name, result in (*dumps.PAIRS.items(), *dumps.OTHERS):
         if name not in dump.tensors or result not in dump.tensors:
             continue
         x, y = (laid_out(dump.tensors[n], n, layout, dump.metadata) for n in (name, result))

@@ -1,4 +1,4 @@
-"""What identify says: each sentence once."""
+"""What identify says, where it is long or said in several places."""
 
 import itertools
 
@@ -6,21 +6,15 @@ import numpy as np
 
 CONFIGS, FILES, MODEL_HAS = "the config's", "the file's", ", where the model has {}"
 ROUNDED, THETA, USUAL_BASE = "{}, rounded to {}", "powers of theta {:.6g}", "powers of theta 10000"
-WITHOUT, WITH_RULE = ", without the rule {}", ", with the rule {}"
 WIDTH = "powers of theta {:.6g} over a width of {}"
 EXCHANGED = "the config's with {} and {} exchanged"
 CUT = "the config's with the factors of the rule cut to whole numbers"
 TRUNCATE = "the config's with the other word for truncate"
 LONGEST = "the config's with max_position_embeddings for the original length"
-SHORT, LONG = "the short factors of the config", "the long factors of the config"
 TWICE, DIVIDED = ", each twice: it is turned twice", ", each divided by {:.4g}"
-BEGIN = "; {} begin {}"
 RAMP = "powers of theta {:.6g} up to pair {}; divided by {:g} from pair {} on, and by less between"
 PAIRS = "{}, but for pairs {}: {} in place of {}"
-NO_BASE = "of no single base: {}, ..."
-BLOCKS = " in {} blocks of {} pairs"
 BLIND = "; {} of {} pairs turn too little to tell"
-CANNOT_TELL = "these tokens cannot tell it from: {}"
 OR = "or, as these tokens tell no difference: {}"
 WRITTEN, BOTH_WRITTEN = ", written as {}", "as Q and K are both written so, q.k is that of the model"
 TOO_NARROW = "{} has heads of {}, and the config turns {} from {}"
@@ -37,13 +31,8 @@ NORM = {"either": "over {}, without weights: before and after the rotation it is
         "after": "after the rotation, over {}, with a weight for each element"}
 OVER = {"head": "each head", "window": "the turned window of each head"}
 AS_GIVEN, SHIFTED, MORE, LESS, ROUNDED_TO = "as given", "shifted by {:+d}", "{} more", "{} less", "rounded to {}"
-ONE_FOR_ALL, STEP = "{} for every token", "a step of {} from {}: {}, {}, {}, ..."
-CLAMPED, MODULO = "clamped at {}", "modulo {}"
-ROW_0, INDEX = "those of batch row 0 for all", "the index of the token"
 NO_ORDER = "of no simple order"
-EACH_AXIS, AXIS, ROW = "each axis {}", "axis {} {}", "batch row {}: {}"
 UP_TO, FROM, BUT_FOR = "{} up to token {}; {}", "{} from token {}", "{}, but for {}"
-OTHERS = "{}, ... in place of {}, ..."
 OFF = "{}, but for {} of {} tokens; first batch row {}, token {} (position {}): {}"
 BUT_PAIRS = "every pair but {}; first batch row {}, token {} (position {}): {}"
 AS_POSITION, AS_NONE = "turned as position {}", "turned by {:.6g} rad times {:.4g} in pair {}, should be {:.6g}"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ropewalk.angles import numpy_of
+from ropewalk.angles import in_pairs, numpy_of
 from ropewalk.channel import say
 
 # Of a library that reads no config: one of the usual sizes.
@@ -22,6 +22,8 @@ CONFIG = {"head_dim": 64, "hidden_size": 256, "num_attention_heads": 4, "num_key
           "rope_theta": 10000.0, "max_position_embeddings": 8192}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 8192}
+LONGROPE = {"rope_type": "longrope", "short_factor": [1.5] * 32, "long_factor": [2.5 + i for i in range(32)]}
+OWN = {"original_max_position_embeddings": 4096, "factor": 8.0}  # rules that no default config has
 
 # The words of a kernel that runs on a GPU where there is one. Nothing is asked of a driver here, as
 # the worker opens it after the files.
@@ -89,19 +91,16 @@ class Module:
 
 
 class Turning:
-    """A rotary that only turns: turn(x, positions, dtype), x [batch, tokens, heads, size] of NumPy. Its cos and
-    sin are what unit vectors turn into."""
+    """A rotary that only turns: turn(x, positions, dtype), x [batch, tokens, heads, size] of NumPy. Its cos + i sin
+    is what unit vectors turn into."""
 
     pairing, size = "half_split", 64
 
     def __call__(self, positions, dtype):
         half, one = self.size // 2, np.float32([1, 0])
         unit = np.repeat(one, half) if self.pairing == "half_split" else np.tile(one, half)
-        x = np.tile(unit, (*positions.shape, 1, 1))
-        turned = numpy_of(self.turn(x, positions, dtype))[:, :, 0]
-        if self.pairing == "half_split":
-            return turned[..., :half], turned[..., half:]
-        return turned[..., ::2], turned[..., 1::2]
+        turned = self.turn(np.tile(unit, (*positions.shape, 1, 1)), positions, dtype)
+        return in_pairs(numpy_of(turned), self.pairing)[:, :, 0]
 
     def rotate(self, q, k, positions, dtype):
         return [self.turn(a[None], positions[None], dtype)[0] for a in (q, k)]

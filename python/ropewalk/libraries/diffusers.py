@@ -17,28 +17,20 @@ from diffusers.models.transformers import transformer_omnigen as omnigen
 from diffusers.models.transformers import transformer_stable_audio3 as stable_audio
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES, Module, from_zero
+from ropewalk.libraries import CONFIG, DTYPES, LONGROPE, Module, from_zero
 
 PACKAGE = "diffusers"
 TRIED = ("0.42.1",)
 NOT_COVERED = "CUDA, how axes share a head, interpolated grids, most models that have a copy of their own"
 WORDS = {"arrays": "torch", "layout": "1THD", "heads_axis": False, "dtypes": ("f32", "f16", "bf16")}
 CPU = torch.device("cpu")
-
-
-@ropewalk.kernel(pairing="interleaved", tables="full", **WORDS)
-def apply(x, cos, sin):
-    return apply_rotary_emb(x, (cos, sin), sequence_dim=1)
-
-
-@ropewalk.kernel(pairing="half_split", tables="twice", **WORDS)
-def apply_half(x, cos, sin):
-    return apply_rotary_emb(x, (cos, sin), sequence_dim=1, use_real_unbind_dim=-2)
-
-
-@ropewalk.kernel(pairing="interleaved", tables="complex", **{**WORDS, "layout": "BTHD"})
-def apply_complex(x, table):  # it views pairs as complex numbers, so they must be contiguous
-    return apply_rotary_emb(x.contiguous(), table, use_real=False)
+ropewalk.kernel(name="apply", pairing="interleaved", tables="full", **WORDS)(
+    lambda x, cos, sin: apply_rotary_emb(x, (cos, sin), sequence_dim=1))
+ropewalk.kernel(name="apply_half", pairing="half_split", tables="twice", **WORDS)(
+    lambda x, cos, sin: apply_rotary_emb(x, (cos, sin), sequence_dim=1, use_real_unbind_dim=-2))
+# It views pairs as complex numbers, so they must be contiguous.
+ropewalk.kernel(name="apply_complex", pairing="interleaved", tables="complex", **{**WORDS, "layout": "BTHD"})(
+    lambda x, table: apply_rotary_emb(x.contiguous(), table, use_real=False))
 
 
 class Made(Module):
@@ -106,14 +98,13 @@ offered("longcat_audio", lambda theta: longcat.AudioDiTRotaryEmbedding(64, base=
 offered("anima", lambda theta: anima.AnimaRotaryEmbedding(64, theta), by_ids)
 offered("cosmos3", lambda theta: cosmos3.Cosmos3VLTextRotaryEmbedding(64, theta, (12, 10, 10)),
         lambda module, positions, x: module(torch.from_numpy(positions), CPU, x.dtype))
-LONG = {"rope_type": "longrope", "short_factor": [1.5] * 32, "long_factor": [2.5 + i for i in range(32)]}
 
 
 def of_omnigen(theta):
-    module = omnigen.OmniGenSuScaledRotaryEmbedding(64, base=theta, rope_scaling=LONG)
+    module = omnigen.OmniGenSuScaledRotaryEmbedding(64, base=theta, rope_scaling=LONGROPE)
     module(torch.zeros(1), torch.zeros(1, 1))  # its inv_freq is that of the last call
     return module
 
 
-offered("omnigen", of_omnigen, by_ids, config={**CONFIG, "max_position_embeddings": 131072, "rope_scaling": LONG,
+offered("omnigen", of_omnigen, by_ids, config={**CONFIG, "max_position_embeddings": 131072, "rope_scaling": LONGROPE,
         "original_max_position_embeddings": 4096})

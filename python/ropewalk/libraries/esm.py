@@ -1,5 +1,7 @@
 """esm: the rotary layer of ESM3 and ESM C, and its function, alike flash-attn's."""
 
+from functools import partial
+
 import torch
 from esm.layers.rotary import RotaryEmbedding, apply_rotary_emb_torch
 
@@ -10,16 +12,9 @@ PACKAGE = "esm"
 TRIED = ("3.2.1.post1",)
 NOT_COVERED = "CUDA, xpos, packed sequences, which flash-attn's kernel rotates"
 WORDS = {"arrays": "torch", "layout": "1THD", "heads_axis": False, "inverse": "autograd"}
-
-
-@ropewalk.kernel(pairing="half_split", **WORDS)
-def apply(x, cos, sin):
-    return apply_rotary_emb_torch(x, cos, sin)
-
-
-@ropewalk.kernel(pairing="interleaved", **WORDS)
-def apply_interleaved(x, cos, sin):  # an option of its layer, which its own models do not set
-    return apply_rotary_emb_torch(x, cos, sin, interleaved=True)
+ropewalk.kernel(name="apply", pairing="half_split", **WORDS)(apply_rotary_emb_torch)
+ropewalk.kernel(name="apply_interleaved", pairing="interleaved", **WORDS)(  # an option that its own models do not set
+    partial(apply_rotary_emb_torch, interleaved=True))
 
 
 @ropewalk.provider(CONFIG, pairing="half_split", dtypes=("f32", "bf16"))

@@ -14,7 +14,7 @@ from keras_hub.src.models.smollm3 import smollm3_utils
 from keras_hub.src.models.smollm3.smollm3_layers import SmolLM3RotaryEmbedding
 
 import ropewalk
-from ropewalk.libraries import CONFIG, LLAMA3, Turning
+from ropewalk.libraries import CONFIG, LLAMA3, LONGROPE, OWN, Turning
 
 PACKAGE = "keras-hub"
 TRIED = ("0.32.0",)
@@ -71,8 +71,6 @@ def add(name, make, kind=Layer, rule=None, dtypes=("f32", "bf16"), context=None,
         lambda config: kind(make, config))
 
 
-OWN = {"original_max_position_embeddings": 4096, "factor": 8.0}
-SHORT, LONG = [1.5] * 32, [2.5 + i for i in range(32)]
 add("rotary", RotaryEmbedding)
 add("linear", lambda base, dtype: RotaryEmbedding(base, 4.0, dtype=dtype),
     rule={"rope_type": "linear", "factor": 4.0})
@@ -84,9 +82,9 @@ add("llama3", lambda base, dtype: LlamaRotaryEmbedding(
     pretraining_sequence_length=4096, dtype=dtype), max_position_embeddings=32768,
     rule={**LLAMA3, **OWN})
 add("phi3", lambda base, dtype: Phi3SuScaledRotaryEmbedding(
-    SHORT, LONG, 131072, 4096, base, dtype=dtype), max_position_embeddings=131072, context=4096,
-    rule={"rope_type": "longrope", "original_max_position_embeddings": 4096,
-          "short_factor": SHORT, "long_factor": LONG}, original_max_position_embeddings=4096)
+    LONGROPE["short_factor"], LONGROPE["long_factor"], 131072, 4096, base, dtype=dtype),
+    max_position_embeddings=131072, context=4096, original_max_position_embeddings=4096,
+    rule={**LONGROPE, "original_max_position_embeddings": 4096})
 add("smollm3", lambda base, dtype: SmolLM3RotaryEmbedding(256, 4, 8192, base, 1.0, dtype=dtype),
     Tables)
 add("esm", lambda base, dtype: ESMRotaryEmbedding(base, dtype=dtype), Prompt,

@@ -5,22 +5,19 @@ import numpy as np
 from mlx_lm.models.rope_utils import initialize_rope
 
 import ropewalk
-from ropewalk.libraries import LLAMA3, Turning, scaled
+from ropewalk.libraries import LLAMA3, LONGROPE, OWN, Turning, scaled
 
 PACKAGE = "mlx-lm"
 TRIED = ("0.32.2",)
 NOT_COVERED = "Metal and CUDA, positions that are not consecutive in a call, rules of single models"
 DTYPES = {"f32": mx.float32, "bf16": mx.bfloat16}
-OWN = {"original_max_position_embeddings": 4096, "factor": 8.0}
 RULES = {
     "default": (8192, {"rope_type": "default"}),
     "linear": (8192, {"rope_type": "linear", "factor": 4.0}),
     "llama3": (131072, {**LLAMA3, **OWN}),
     "yarn": (32768, {**OWN, "rope_type": "yarn"}),
     "dynamic": (2048, {"rope_type": "dynamic", "factor": 4.0}),
-    "longrope": (131072, {"original_max_position_embeddings": 4096, "rope_type": "longrope",
-                          "short_factor": [1.5] * 32,
-                          "long_factor": [2.5 + i for i in range(32)]}),
+    "longrope": (131072, {**LONGROPE, "original_max_position_embeddings": 4096}),
 }
 
 
@@ -42,8 +39,8 @@ class Whole(Rotary):
             raise ValueError("a prompt has no negative positions")
         if positions.max() > 1 << 14:
             raise NotImplementedError("a prompt of so many tokens is not made here")
-        rows = [super(Whole, self).__call__(np.arange(row.max() + 1)[None], dtype) for row in positions]
-        return [np.stack([table[0, at] for table, at in zip(tables, positions)]) for tables in zip(*rows)]
+        return np.stack([super(Whole, self).__call__(np.arange(row.max() + 1)[None], dtype)[0, row]
+                         for row in positions])
 
 
 for name, (context, rule) in RULES.items():

@@ -10,16 +10,10 @@ TRIED = ("1.0.31",)
 NOT_COVERED = "CUDA, the order of two axes, pixel frequencies, DINOv3's and learned ones, augmentation"
 WORDS = {"arrays": "torch", "layout": "BHTD", "dtypes": ("f32", "f16", "bf16")}
 AXIS = {**CONFIG, "head_dim": 32, "hidden_size": 128, "max_position_embeddings": 1024}
-
-
-@ropewalk.kernel(pairing="interleaved", tables="full", **WORDS)
-def apply(x, cos, sin):
-    return apply_rot_embed(x, sin, cos)
-
-
-@ropewalk.kernel(pairing="half_split", tables="twice", **WORDS)
-def apply_half(x, cos, sin):
-    return apply_rot_embed(x, sin, cos, half=True)
+ropewalk.kernel(name="apply", pairing="interleaved", tables="full", **WORDS)(
+    lambda x, cos, sin: apply_rot_embed(x, sin, cos))
+ropewalk.kernel(name="apply_half", pairing="half_split", tables="twice", **WORDS)(
+    lambda x, cos, sin: apply_rot_embed(x, sin, cos, half=True))
 
 
 @ropewalk.provider(AXIS, pairing="interleaved", dtypes=("f32", "bf16"))

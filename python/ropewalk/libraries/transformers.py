@@ -8,13 +8,12 @@ import torch
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 import ropewalk
-from ropewalk.libraries import DTYPES, LLAMA3, Module, tensor
+from ropewalk.libraries import DTYPES, LLAMA3, OWN, Module, tensor
 
 PACKAGE = "transformers"
 TRIED = ("5.24.0", "4.57.6")
 NOT_COVERED = "CUDA, which part of a head an attention rotates, images and sound, three-axis positions"
 LOCAL = "rope_local_base_freq"  # of 4.x, where 5.x has rope parameters for each kind of layers
-OWN = {"original_max_position_embeddings": 4096, "factor": 8.0}  # rules that no default config has
 RULES = {
     "llama+llama3": (131072, {**LLAMA3, **OWN}),
     "qwen2+yarn": (32768, {**OWN, "rope_type": "yarn"}),
