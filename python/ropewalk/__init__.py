@@ -23,10 +23,10 @@ def capture(function: Callable, path: str | os.PathLike | None = None, *, names:
 
 def check(model: "torch.nn.Module", config: object = None, *, pairing: str | None = None,  # noqa: F821
           strict: bool = False) -> "ropewalk.checking.Report":  # noqa: F821
-    """Does a loaded torch module turn q and k as its config says (docs/check.md)? Returns a report: `ok`, `rows` (a
-    dictionary for each check of each kind of module), `raise_for_failures()`, and all of it as text. `config`: fields,
-    a config.json, its folder, or an object with to_dict(); otherwise that of the model. The model stays as it is.
-    Raises KernelError with one line: no config, one that cannot be read, or one of another model."""
+    """Does a loaded torch module turn q and k as its config says (docs/check.md)? Returns a report: `ok`, `rows`
+    (a dictionary for each check of each kind of module), `raise_for_failures()`, and all of it as text.
+    `config`: fields, a config.json, its folder, or an object with to_dict(); otherwise that of the model, which
+    stays as it is. Raises KernelError in one line: no config, an unreadable one, or one of another model."""
     from . import checking  # imports torch
 
     return checking.check(model, config, pairing=pairing, strict=strict)

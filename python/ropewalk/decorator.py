@@ -44,9 +44,9 @@ def kernel(*, pairing: Literal["interleaved", "half_split", "both"] | None = Non
            axis_of_pair: tuple[int, ...] | None = None, weight_plus_one: bool = False,
            rounds_norm: bool = False, rounds_weighted: bool = False) -> Callable[[F], F]:
     # fmt: on
-    """Offers a function as a kernel and returns it unchanged. docs/python-kernels.md says what each word means, and
-    what the function is given by the names of its parameters. `supports` is called with the problem (contract.py),
-    and returns None or why it is refused; `prepare` with the state (calls.py)."""
+    """Offers a function as a kernel and returns it unchanged. docs/python-kernels.md says what each word
+    means, and what the function is given by the names of its parameters. `supports` is called with the problem
+    (contract.py), and returns None or why it is refused; `prepare` with the state (calls.py)."""
     return offering(Kernel, offered, dict(locals()))
 
 

@@ -117,9 +117,9 @@ def explain(report, dump, part, model, config):
 
 
 def explain_two(report, part, planes, freqs, model):
-    """The outputs of two engines for the same inputs, which are not known. Takes the first engine to turn by the
-    given frequencies, or by those of a usual base, in either pairing; undoes that, and says what then leads to the
-    outputs of the second."""
+    """The outputs of two engines for the same inputs, which are not known. Takes the first engine to turn by
+    the given frequencies, or by those of a usual base, in either pairing; undoes that, and says what then
+    leads to the outputs of the second."""
     size = part.x.shape[3]
     at = model[part.offset] if model else 0
     pairings = [model["pairing"]] if model else PAIRINGS

@@ -91,8 +91,8 @@ class Module:
 
 
 class Turning:
-    """A rotary that only turns: turn(x, positions, dtype), x [batch, tokens, heads, size] of NumPy. Its cos + i sin
-    is what unit vectors turn into."""
+    """A rotary that only turns: turn(x, positions, dtype), x [batch, tokens, heads, size] of NumPy. Its
+    cos + i sin is what unit vectors turn into."""
 
     pairing, size = "half_split", 64
 
