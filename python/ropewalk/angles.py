@@ -29,6 +29,11 @@ class Skipped(Exception):
     """A law that says nothing of this provider, and why."""
 
 
+def skip(when, why):
+    if when:
+        raise Skipped(why)
+
+
 @dataclass
 class Finding:
     """`margin` is error over bound; above 1 the law fails. severity: wrong, edge, precision or
@@ -98,8 +103,7 @@ def edges(end):
 def frequencies_hold(subject, rotary, truth, tokens):
     """Stage (a): inv_freq against the rule."""
     given, true = subject.own(rotary), np.array(truth["inv_freq"])
-    if given is None:
-        raise Skipped("it has no attribute inv_freq; cos and sin are held to the rule's")
+    skip(given is None, "it has no attribute inv_freq; cos and sin are held to the rule's")
     if given.shape != true.shape:
         whole = cause("whole_head") if 2 * given.size == truth["head_dim"] else ""
         return Finding(np.inf, reason=f"it has {given.size} frequencies, not {true.size}", cause=whole)

@@ -145,9 +145,8 @@ class Kernel(Offer):
         _require(size in (None, self.rotary_dim), f"axis_of_pair: rotary_dim={size!r} is another")
 
     def _read_parameters(self):
-        known = "x q k qkv out q_out k_out positions position_ids pairing half_split inverse "
-        known += "scale head_dim rotary_dim q_heads k_heads q_weight k_weight eps slots "
-        known = (known + "k_cache v v_cache").split()
+        known = """x q k qkv out q_out k_out positions position_ids pairing half_split inverse scale head_dim
+        rotary_dim q_heads k_heads q_weight k_weight eps slots k_cache v v_cache""".split()
         rows = ["cos", "sin"] if self.tables in ("half", "full", "twice") else ["table"]
         known += ["inv_freq"] if self.own_angles else rows
         known += ["axis_of_pair"] if self.axes else []
@@ -195,6 +194,7 @@ class Kernel(Offer):
         self.takes += ("v",) if "v" in cached else ()
 
     def _choose_returns(self):
+        _require(not (self.raw and self.returns), "returns is not for raw=True, which writes into the tensors")
         if not self.raw:
             named = {"out", "q_out", "k_out"} & set(self.parameters)
             self.returns = self.returns or ("out" if named else "new")
@@ -204,10 +204,7 @@ class Kernel(Offer):
                      f'returns="{self.returns}" needs {" and ".join(sorted(needed)) or "no out"}')
             _require(self.returns == "new" or self.arrays != "jax",
                      'arrays="jax" needs returns="new": its arrays never change')
-        elif self.returns:
-            raise KernelError("returns is not for raw=True, which writes into the tensors")
-        if self.in_place is None:
-            self.in_place = self.returns != "out"
+        self.in_place = self.returns != "out" if self.in_place is None else self.in_place
 
     def _choose_inverse(self):
         askable = self.raw or not self.own_angles or "inverse" in self.parameters

@@ -20,7 +20,7 @@ from . import contract as c
 from . import decorator
 from .calls import State, bind, raised, shapes_given, warm_up
 from .channel import failed, failures, files, forks, settle, told, told_in_c, watch_forks
-from .decorator import KernelError, offered
+from .decorator import KernelError, _require, offered
 from .on_device import ON_DEVICE
 from .views import LIBRARIES
 
@@ -180,25 +180,22 @@ def kernels_of(path):
     which it imports."""
     module = import_file(path)
     kernels = [k for k in offered if k.module == module.__name__]
-    if not kernels:
-        file = os.path.basename(path)
-        raise KernelError(f"{file} offers no kernel: a function needs @ropewalk.kernel(pairing=)")
-    names = set()
+    file, names = os.path.basename(path), set()
+    _require(kernels, f"{file} offers no kernel: a function needs @ropewalk.kernel(pairing=)")
     for k in kernels:
         try:
-            if k.name in names:
-                raise KernelError(f"a second kernel has the name {k.name}")
+            _require(k.name not in names, f"a second kernel has the name {k.name}")
             names.add(k.name)
             get_ready(k)
         except Exception as error:
-            raise KernelError(f"{os.path.basename(path)} line {k.line}: {told(error)}") from None
+            raise KernelError(f"{file} line {k.line}: {told(error)}") from None
     return kernels
 
 
 def get_ready(kernel):
     """Makes the array library of a kernel begin whatever it would begin in a first call."""
-    if kernel.interpreter and os.environ.get("TRITON_INTERPRET") != "1":
-        raise KernelError('interpreter=True: set os.environ["TRITON_INTERPRET"] = "1" first')
+    _require(not kernel.interpreter or os.environ.get("TRITON_INTERPRET") == "1",
+             'interpreter=True: set os.environ["TRITON_INTERPRET"] = "1" first')
     key = kernel.arrays, kernel.device
     if key not in libraries:
         libraries[key] = (ON_DEVICE if kernel.device else LIBRARIES)[kernel.arrays]()

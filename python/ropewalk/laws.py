@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from .angles import (MOST, UNIT, Finding, Skipped, angle_error, at_edge, bound_of, cause, compared, edges,
-                     equal, expected, frequencies_hold, in_pairs, numpy_of, turns_hold, worse, worst_of)
+                     equal, expected, frequencies_hold, in_pairs, numpy_of, skip, turns_hold, worse, worst_of)
 from .decorator import PAIRINGS, KernelError
 
 laws = {}  # name -> (claim, function)
@@ -62,8 +62,7 @@ def tables(s):
 
 @law("so are those beyond the context, up to position 2^20, by the rule for that length")
 def beyond_context(s):
-    if s.context >= MOST:
-        raise Skipped("the context goes farther")
+    skip(s.context >= MOST, "the context goes farther")
     beside = {s.context + 37, s.context + s.context // 2 + 5, 2 * s.context + 1500}
     positions = s.asked(sorted(p for p in {*edges(MOST + 1), *beside} if s.context <= p <= MOST))
     return at_edge(or_refused(lambda: with_length(s, positions, positions[-1] + 1)))
@@ -188,8 +187,7 @@ def multiplied(config, keys, by):
 @law("a call in another data type changes nothing of the next")
 def second_dtype(s):
     others = [d for d in s.provider.dtypes if d != "f32"]
-    if not others or "f32" not in s.provider.dtypes:
-        raise Skipped("it is offered in one data type")
+    skip(not others or "f32" not in s.provider.dtypes, "it is offered in one data type")
     positions, rotary = [0, 1, 5, 63, min(s.context, MOST) - 1], s.fresh()
     before, found = s.turn(rotary, positions), []
     for dtype in others:
@@ -205,8 +203,7 @@ def second_dtype(s):
 @law("a cast of the module to bf16 loses nothing of the angles")
 def cast(s, dtype="bf16"):
     rotary, new = s.fresh(), s.fresh()
-    if not hasattr(rotary, "cast") or s.own(new) is None:
-        raise Skipped("it has no cast, or no inv_freq")
+    skip(not hasattr(rotary, "cast") or s.own(new) is None, "it has no cast, or no inv_freq")
     rotary.cast(dtype)
     after, before = s.own(rotary), s.own(new)
     if np.array_equal(after, before):
@@ -236,12 +233,11 @@ def rebuilt(s):
 
 @law("cos and sin are those of the real product, without the rounding of an f32 angle")
 def exact_angles(s):
-    if s.provider.angles == "exact":
-        raise Skipped("tables judges that")
+    skip(s.provider.angles == "exact", "tables judges that")
     positions, rotary = s.inside(), s.fresh()
     truth = s.provider.truth(tokens=positions[-1] + 1)
-    if not turns_hold(s, rotary, positions, truth).holds:
-        raise Skipped("its angles are not f32 products of position and inv_freq: tables judges them")
+    skip(not turns_hold(s, rotary, positions, truth).holds,
+         "its angles are not f32 products of position and inv_freq: tables judges them")
     freq, scale, of_rule = s.own(rotary), truth["attention_scale"], ""
     if freq is None or freq.size != s.pairs:
         freq, of_rule = truth["inv_freq"], " of the rule's inv_freq"
@@ -255,8 +251,7 @@ def exact_angles(s):
 
 @law("q and k are turned by these angles, in the pairs of the model's weights")
 def rotation(s):
-    if not hasattr(s.fresh(), "rotate"):
-        raise Skipped("it offers no rotate")
+    skip(not hasattr(s.fresh(), "rotate"), "it offers no rotate")
     positions = np.array(s.asked(sorted({0, 1, 2, 17, min(s.context, MOST) - 1})))
     if "axes" in s.answer and hasattr(s.fresh(), "axes"):
         positions = np.stack([np.roll(positions, a) for a in range(max(s.answer["axes"]) + 1)])
@@ -279,8 +274,7 @@ def rotation_in(s, positions, dtype):
         return exact[0][:, None], bound_of(exact, room, dtype)[0][:, None]
 
     exact, room = exact_by(axes)
-    if not np.isfinite(exact).all():
-        raise Skipped("its cos and sin are not finite")
+    skip(not np.isfinite(exact).all(), "its cos and sin are not finite")
 
     def turned(exact, room, taken, written, sign):
         found, turn = [], exact if sign > 0 else exact.conj()

@@ -125,16 +125,14 @@ class _Streams:
         """Around what the suite makes for a call. It is there before the call, and may be made while
         the call is captured. What it allocates is not the kernel's."""
         mode = C.c_int(2)  # relaxed
-        exchange = None if self.on_host else self.driver.library.cuThreadExchangeStreamCaptureMode
-        if exchange:
-            exchange(C.byref(mode))
+        exchange = (lambda _: None) if self.on_host else self.driver.library.cuThreadExchangeStreamCaptureMode
+        exchange(C.byref(mode))
         try:
             yield
             self.finish()
         finally:
             self.taken = self.took()
-            if exchange:
-                exchange(C.byref(mode))
+            exchange(C.byref(mode))
 
     def finish(self):
         if not self.on_host:

@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 from . import command
@@ -52,8 +53,7 @@ class Provider(Offer):
     def __init__(self, *given):
         super().__init__(*given)
         if isinstance(self.config, str):
-            with open(self.config, encoding="utf-8") as file:
-                self.config = json.load(file)
+            self.config = json.loads(Path(self.config).read_text(encoding="utf-8"))
         _require(isinstance(self.config, dict), f"config={self.config!r} has no fields")
         self.context = self.context or declared_context(self.config)
 
@@ -82,8 +82,7 @@ def answer(config, layer=None, pairing=None, tokens=None, numbers=None):
     if key not in answers:
         with tempfile.TemporaryDirectory(prefix="ropewalk") as folder:
             for file, content in (("config.json", text), ("inv_freq", str(numbers))):
-                with open(f"{folder}/{file}", "w", encoding="utf-8") as out:
-                    out.write(content)
+                Path(folder, file).write_text(content, encoding="utf-8")
             words += ["--inv-freq", "inv_freq"] if numbers is not None else []
             done = command.run("config", "config.json", "--json", *words, cwd=folder)
         said = done.stdout.splitlines()
