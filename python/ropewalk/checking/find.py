@@ -9,6 +9,7 @@ import re
 import sys
 import types
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 
@@ -125,9 +126,9 @@ class Trace:
             if source.form and not any(t.is_meta or not t.numel() for t in source.tensors()):
                 named[source.path].forward = for_real(source)
         for module, source in {named[s.path]: s for s in found}.items():
-            module.register_forward_hook(self.after_source(id(source.module)), with_kwargs=True)
+            module.register_forward_hook(partial(self.after_source, id(source.module)), with_kwargs=True)
         for path in layers:
-            named[path].register_forward_pre_hook(self.before_layer(path), with_kwargs=True)
+            named[path].register_forward_pre_hook(partial(self.before_layer, path), with_kwargs=True)
             named[path].register_forward_hook(lambda *_: self.stack.pop() and None)
         self.functions, self.entered, self.others, before = {}, set(), [], sys.getprofile()
         with torch.no_grad(), torch.device("meta"):
@@ -140,22 +141,18 @@ class Trace:
             finally:
                 sys.setprofile(before)
 
-    def after_source(self, which):
-        def hook(_, args, words, out):
-            layer = next((a for a in (*args, *words.values()) if isinstance(a, str)), None)
-            for tensor in flat(out):
-                self.made[id(tensor)] = which, layer
-                self.kept.append(tensor)
-            if self.stack:
-                self.uses[self.stack[-1]].add((which, layer))
-        return hook
+    def after_source(self, which, _, args, words, out):
+        layer = next((a for a in (*args, *words.values()) if isinstance(a, str)), None)
+        for tensor in flat(out):
+            self.made[id(tensor)] = which, layer
+            self.kept.append(tensor)
+        if self.stack:
+            self.uses[self.stack[-1]].add((which, layer))
 
-    def before_layer(self, path):
-        def hook(_, args, words):
-            self.stack.append(path)
-            self.entered.add(path)
-            self.uses[path] |= {self.made[id(t)] for t in flat((args, words)) if id(t) in self.made}
-        return hook
+    def before_layer(self, path, _, args, words):
+        self.stack.append(path)
+        self.entered.add(path)
+        self.uses[path] |= {self.made[id(t)] for t in flat((args, words)) if id(t) in self.made}
 
     def called(self, frame, event, _):
         code = frame.f_code

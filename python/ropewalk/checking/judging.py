@@ -7,8 +7,8 @@ import torch
 
 from .. import laws
 from ..angles import MOST, Finding, Skipped, Subject, edges, frequencies_hold, turns_hold, worse
+from ..channel import told
 from ..decorator import KernelError
-from ..host import told
 from ..judge import number
 from ..libraries import DTYPES
 from ..providers import Provider, declared_context
@@ -141,8 +141,9 @@ class Checked:
         if source.tables:
             dtypes = (WORDS.get(getattr(source.module, source.tables[0]).dtype, "f32"),)
         axes = max(3, max(self.rule["axes"]) + 1) if "axes" in self.rule else None
-        provider = Provider(lambda _: Rotary(source, axes, calls), None, self.config, angles,
-                            source.path or "model", layer, self.pairing, dtypes, None, False)
+        provider = Provider(lambda _: Rotary(source, axes, calls), dict(
+            config=self.config, angles=angles, name=source.path or "model", layer=layer, pairing=self.pairing,
+            dtypes=dtypes, context=None, scale_elsewhere=False))
         provider.units = 3 if source.tensors()[0].is_cuda else 2
         return Subject(provider)
 
