@@ -89,7 +89,7 @@ def _norm_and_append(state, operands, by_token):
         dtype, shape = c.DTYPES[norm.weight_dtype], (state.problem.tensor[i].head_dim,)
         one = 0 if norm.weight_plus_one else 0x3F80 if dtype == "bf16" else 1
         weight = (over(given.weight[i], dtype, shape, (1,)) if given and given.weight[i]
-                  else library.constant(np.full(shape, one, NUMPY[dtype])))  # fmt: skip
+                  else library.constant(np.full(shape, one, NUMPY[dtype])))
         values["qk"[i] + "_weight"] = library.wrap(weight, dtype)
     for i, cache in state.caches.items():
         by_token["slots"] = over(operands.append.slot, *state.slots)
@@ -265,7 +265,7 @@ def _groups(state, tensors, rows):
     # other tensor.
     q, k = places
     no_q, no_k = [(library.zeros(a.shape, a.dtype), library.empty(a.shape, a.dtype), True)
-                  for a, *_ in places]  # fmt: skip
+                  for a, *_ in places]
     return [([[q], [no_k], *v], own[0]), ([[no_q], [k], *v], own[1])]
 
 

@@ -24,7 +24,6 @@ class KernelError(Exception):
     """A kernel breaks a rule of this package. The text says which one."""
 
 
-# fmt: off
 def kernel(*, pairing: Literal["interleaved", "half_split", "both"] | None = None, name: str | None = None,
            arrays: Literal["numpy", "torch", "jax", "cupy", "raw"] = "numpy", device: Literal["cuda"] | None = None,
            dtypes: Dtype | tuple[Dtype, ...] = ("f32",),
@@ -43,7 +42,6 @@ def kernel(*, pairing: Literal["interleaved", "half_split", "both"] | None = Non
            source: str | None = None, axes: int | tuple[int, ...] | None = None,
            axis_of_pair: tuple[int, ...] | None = None, weight_plus_one: bool = False,
            rounds_norm: bool = False, rounds_weighted: bool = False) -> Callable[[F], F]:
-    # fmt: on
     """Offers a function as a kernel and returns it unchanged. docs/python-kernels.md says what each word
     means, and what the function is given by the names of its parameters. `supports` is called with the problem
     (contract.py), and returns None or why it is refused; `prepare` with the state (calls.py)."""
@@ -126,7 +124,7 @@ class Kernel(Offer):
              "stream and writes nothing in place"),
             (self.raw or arrays != "raw", 'arrays="raw" needs raw=True'),
             (not there or not self.interpreter, "interpreter=True runs on the host, not on a device"),
-        ):  # fmt: skip
+        ):
             _require(holds, text)
         self._check_axes()
 

@@ -13,12 +13,10 @@ offered = []  # every provider of this process, in order
 answers = {}  # what `ropewalk config` said, by its words
 
 
-# fmt: off
 def provider(config: str | dict, *, angles: Literal["f32", "division", "exact"] = "f32", name: str | None = None,
              layer: str | None = None, pairing: Literal["interleaved", "half_split"] | None = None,
              dtypes: tuple[Literal["f32", "f16", "bf16"], ...] = ("f32",), context: int | None = None,
              scale_elsewhere: bool = False) -> Callable[[F], F]:
-    # fmt: on
     """Offers a function as a provider of angles and returns it unchanged.
 
     The function gets a config as a dictionary and returns a rotary: an object that is called with

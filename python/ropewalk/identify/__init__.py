@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dump as dumps
 from ..channel import say_lines
-from ..decorator import PAIRINGS, KernelError
+from ..decorator import PAIRINGS, KernelError, _require
 from ..providers import answer
 from . import words
 from .fits import axis_maps, fit_share, rendition, search, turns
@@ -88,8 +88,8 @@ def explain(report, dump, part, model, config):
         report.say("left out", f"{int(part.out.sum())} tokens whose input is not finite, or zero")
     if model:
         wanted = model[part.offset] + np.arange(model["rotary_dim"])
-        if wanted[-1] >= part.x.shape[3]:
-            raise KernelError(words.TOO_NARROW.format(part.name, part.x.shape[3], len(wanted), wanted[0]))
+        _require(wanted[-1] < part.x.shape[3], f"{part.name} has heads of {part.x.shape[3]}, and the config "
+                 f"turns {len(wanted)} from {wanted[0]}")
         angles = planes[0, ..., None] * np.array(model["inv_freq"])
         told = (np.abs(np.exp(1j * angles) - 1) > 2 * room(part)).any((0, 1))
     if (part.x == part.y).all():

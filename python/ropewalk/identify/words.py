@@ -17,7 +17,6 @@ PAIRS = "{}, but for pairs {}: {} in place of {}"
 BLIND = "; {} of {} pairs turn too little to tell"
 OR = "or, as these tokens tell no difference: {}"
 WRITTEN, BOTH_WRITTEN = ", written as {}", "as Q and K are both written so, q.k is that of the model"
-TOO_NARROW = "{} has heads of {}, and the config turns {} from {}"
 TWO = "if {} is turned as {} by {}, {} is as {} by {}, positions {}"
 TWO_PART = ("in a way that is not found; they part at batch row {}, token {} (position {}); "
             "{:.1f} % of the tokens are equal")
