@@ -7,13 +7,6 @@
 namespace ropewalk::properties {
 namespace {
 
-// a b + c, fused where the processor has that.
-template <bool fused>
-[[gnu::always_inline]] inline double add_product(double a, double b, double c) {
-  if constexpr (fused) return __builtin_fma(a, b, c);
-  return a * b + c;
-}
-
 // The square of bounds::half_ulp.
 [[gnu::always_inline]] inline double squared_half_ulp(const BlockRow& row, double v) {
   constexpr std::uint64_t exponent = 0x7ff0000000000000U;
@@ -32,7 +25,9 @@ template <Pairing pairing, bool stored, bool fused>
   const float* const x = row.x;
   const auto [base_cos, base_sin, low_cos, low_sin] = row.rotations;
   const SquaredLimit block = row.block, vector = row.vector;
-  const auto fma = [](double a, double b, double c) { return add_product<fused>(a, b, c); };
+  const auto fma = [](double a, double b, double c) {
+    return fused ? __builtin_fma(a, b, c) : a * b + c;
+  };
   std::int64_t bad = 0;
   for (std::int64_t i = 0; i < half; ++i) {
     const auto [a, b] = pair_index(pairing, i, half);
@@ -73,36 +68,25 @@ template <Pairing pairing, bool stored>
 #endif
 
 template <Pairing pairing, bool stored>
-Suspicious fastest() {
+Suspicious version(bool fastest) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+  if (fastest && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512bw"))
     return look_avx512<pairing, stored>;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (fastest && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return look_avx2<pairing, stored>;
 #endif
   return look_anywhere<pairing, stored>;
 }
 
-template <Pairing pairing>
-Suspicious fastest(bool stored) {
-  return stored ? fastest<pairing, true>() : fastest<pairing, false>();
-}
-template <Pairing pairing>
-Suspicious anywhere(bool stored) {
-  return stored ? look_anywhere<pairing, true> : look_anywhere<pairing, false>;
-}
-
 }  // namespace
 
-Suspicious suspicious_rows(Pairing pairing, bool stored) {
-  return pairing == Pairing::interleaved ? fastest<Pairing::interleaved>(stored)
-                                         : fastest<Pairing::half_split>(stored);
-}
-
-Suspicious suspicious_rows_anywhere(Pairing pairing, bool stored) {
-  return pairing == Pairing::interleaved ? anywhere<Pairing::interleaved>(stored)
-                                         : anywhere<Pairing::half_split>(stored);
+Suspicious suspicious_rows(Pairing pairing, bool stored, bool fastest) {
+  if (pairing == Pairing::interleaved)
+    return (stored ? version<Pairing::interleaved, true>
+                   : version<Pairing::interleaved, false>)(fastest);
+  return (stored ? version<Pairing::half_split, true>
+                 : version<Pairing::half_split, false>)(fastest);
 }
 
 }  // namespace ropewalk::properties

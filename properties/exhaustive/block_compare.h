@@ -30,10 +30,8 @@ struct BlockRow {
 /// relative error of what is compared is at most 2^-50, beside the error of the rotations.
 using Suspicious = bool (*)(const BlockRow&);
 
-/// The fastest version for this machine and a pairing. `stored`: for results that are rounded on
-/// store to a narrower type.
-Suspicious suspicious_rows(Pairing pairing, bool stored);
-/// The version that runs on every machine.
-Suspicious suspicious_rows_anywhere(Pairing pairing, bool stored);
+/// The fastest version for this machine and a pairing, or the one that runs on every machine.
+/// `stored`: for results that are rounded on store to a narrower type.
+Suspicious suspicious_rows(Pairing pairing, bool stored, bool fastest = true);
 
 }  // namespace ropewalk::properties

@@ -5,113 +5,151 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <limits>
-#include <memory>
 #include <mutex>
 
 #include "harness/cases/checked.h"
+#include "harness/cases/data.h"
+#include "harness/cases/names.h"
 #include "harness/judge/judge.h"
+#include "properties/exhaustive/block_compare.h"
 #include "properties/judge_threads.h"
 #include "properties/property.h"
+#include "properties/search/verdict_rows.h"
 #include "properties/search/verify.h"
-#include "reports/record/record.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 using namespace report;
 namespace {
 
-std::string text_of(PositionRange range) {
-  return fmt::format("{}:{}", range.first, range.last);
+constexpr const char* name = "exhaustive";
+constexpr const char* claim =
+    "at every position each 2x2 block is the exact rotation, and a full vector is turned by it";
+// The two columns of a block and the full vector.
+constexpr const char* head_words[] = {"column 1 (e1)", "column 2 (e2)", "the full vector"};
+constexpr ChunkForm with_int64{Operation::forward, Dtype::i64};
+constexpr ChunkForm backward{Operation::transpose, Dtype::i32};
+
+std::string words_of(const ChunkForm& form) {
+  return form == backward ? ", backward" : form == with_int64 ? ", with int64 positions" : "";
 }
 
-// What is said of a call beside its position: its form, and its length if it has other positions.
-std::string words_for(const Certifier::Call& call) {
-  std::string words;
-  if (call.form.operation == Operation::transpose) words += ", backward";
-  if (call.form.position_dtype == Dtype::i64) words += ", with int64 positions";
-  if (call.positions.count() > 1) words += ", in a call of positions " + text_of(call.positions);
-  return words;
+Case case_of(const ChunkRunner& runner, const RangeCall& call) {
+  Case c = runner.case_of(call.positions.first, call.positions.count(), call.form);
+  c.property = name;
+  return c;
 }
 
-void keep_worst(double error, std::int64_t position, std::int64_t pair, std::int64_t head,
-                CertificateRow& row) {
-  if (head < 2 && error > row.block_error) {
-    row.block_error = error;
-    row.block_position = position;
-    row.block_pair = pair;
-    row.block_column = head + 1;
-  } else if (head == 2 && error > row.vector_error) {
-    row.vector_error = error;
-    row.vector_position = position;
-    row.vector_pair = pair;
+std::shared_ptr<DoubleRotations> rotations_of(const Case& c) {
+  return std::make_shared<DoubleRotations>(frequencies_of(c),
+                                           c.contract == ROPE_CONTRACT_F32_ANGLE);
+}
+
+// A certificate holds no path.
+std::string words_without_path(Case c) {
+  c.plugin = std::filesystem::path(c.plugin).filename().string();
+  return to_text(c);
+}
+
+constexpr std::int64_t longest_sample = 64;
+
+// What a number is drawn for.
+enum class Drawn { begin, start, length };
+
+std::int64_t draw(const ChunkPlan& plan, Drawn what, std::int64_t of, std::int64_t below) {
+  const std::uint64_t bits = hash(plan.seed, 0xca115, static_cast<std::uint64_t>(what), of);
+  return static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(below));
+}
+
+// The number of the stretch in which a position lies.
+std::int64_t stretch_of(std::int64_t position, std::int64_t stretch) {
+  return (position - (position < 0 ? stretch - 1 : 0)) / stretch;
+}
+
+// The call that holds a position, in whichever range.
+PositionRange call_of(std::int64_t position, const ChunkPlan& plan) {
+  const std::int64_t stretch = plan.longest_call() / 2;
+  const auto begin = [&](std::int64_t k) {
+    return k * stretch + draw(plan, Drawn::begin, k, stretch);
+  };
+  std::int64_t k = stretch_of(position, stretch);
+  if (begin(k) > position) --k;
+  return {begin(k), begin(k + 1) - 1};
+}
+
+// One thread's share: judges pieces of the plan's range, one after the other.
+class Certifier {
+ public:
+  Certifier(Subject& subject, const CertifyPlan& plan)
+      : plan_(plan),
+        precision_(precision_of(plan.facts, plan.chunk.dtype)),
+        rotations_(*plan.rotations),
+        runner_(subject, plan_.chunk),
+        suspicious_(suspicious_rows(plan_.chunk.pairing, is_stored())) {
+    Case c;
+    c.contract = plan.facts.angle_contract;
+    c.dtype = plan.chunk.dtype;
+    // The inputs are 0, 1 and numbers of at least 1/2: none is subnormal and could be flushed.
+    bounds::Precision without_subnormal_inputs = precision_;
+    without_subnormal_inputs.stored_normal = 0;
+    const double underflow = bounds::underflow(without_subnormal_inputs, 1);
+    block_bound_ = rotation_error(plan.facts, c, 0) + underflow;
+    vector_bound_ = HeadRule(plan.facts, c, 1).relative_bound + underflow;
   }
-}
 
-// The property that replay lines name. Makes the call of the line again, with the same data and
-// bounds.
-Finding check(Subject& subject, const Case& c) {
-  require(c.dtype != Dtype::f64, "replay line: property=exhaustive takes no dtype=f64");
-  Finding f;
-  CertifyPlan plan;
-  plan.facts = subject.facts;
-  plan.chunk = {c.pairing,
-                c.rotary_dim,
-                c.rope_theta,
-                c.seed - static_cast<std::uint64_t>(c.position_from & (ChunkRunner::vectors - 1)),
-                c.position_from,
-                c.position_from + c.tokens - 1,
-                c.dtype};
-  require(c.tokens >= 1 && c.tokens <= plan.chunk.longest_call(),
-          "replay line: property=exhaustive takes 1 to {} tokens", plan.chunk.longest_call());
-  plan.identity = identity_of(plan.facts, plan.chunk);
-  const ChunkForm form{c.operation, c.position_dtype};
-  Case expected = ChunkRunner(subject, plan.chunk).case_of(c.position_from, c.tokens, form);
-  expected.property = c.property;
-  if (!(expected == c))
-    throw BadCase(
-        "replay line: property=exhaustive takes only the cases that verify --exhaustive prints");
-  DoubleRotations rotations(frequencies_of(c), c.contract == ROPE_CONTRACT_F32_ANGLE);
-  Certifier certifier(subject, plan, rotations);
-  const Certifier::Outcome out = certifier.judge_alone({plan.chunk.first, plan.chunk.last}, form);
-  const VerdictRow row = out.failure ? *out.failure : passed(out.row);
-  if (row.verdict == Verdict::crash) f.kind = Finding::Kind::crash;
-  if (row.verdict == Verdict::hang) f.kind = Finding::Kind::hang;
-  if (row.verdict == Verdict::unsupported) f.kind = Finding::Kind::unsupported;
-  if (row.verdict == Verdict::skipped) f.kind = Finding::Kind::skipped;
-  if (row.verdict == Verdict::fail && row.margin == 0) f.kind = Finding::Kind::broken;
-  f.margin = row.margin;
-  f.bound = row.bound;
-  f.bound_unit = row.bound_unit;
-  f.compared = row.compared;
-  f.where = row.where;
-  f.reason = row.reason;
-  return f;
-}
+  // A PASS with the worst error, or a verdict on the first call that fails, cut down.
+  VerdictRow judge(PositionRange piece) {
+    Finding worst;
+    worst.margin = -1;  // so the first position is compared, whatever it holds
+    for (const RangeCall& call : calls_of(piece, plan_.chunk, plan_.sampled)) {
+      judge_call(call, worst);
+      if (!worst.holds()) return smallest(call, worst);
+    }
+    worst.compared = piece.count() * values();
+    return row_on({piece, {}}, worst);
+  }
 
-const Registered exhaustive({
-    .name = exhaustive_name,
-    .order = 1000,
-    .claim = exhaustive_claim,
-    .judged_by_oracle = true,
-    .for_replay_alone = true,
-    .check = check,
-});
+  // Judges a call of at most longest_call() positions. Keeps the worst, or what fails.
+  void judge_call(const RangeCall& call, Finding& worst) {
+    const auto [first, last] = call.positions;
+    Execution execution;
+    execution.result = runner_.run(first, call.positions.count(), call.form);
+    if (execution.result.kind == CallResult::Kind::ok) {
+      compare(call, worst);
+      if (!worst.holds() && first != last)
+        worst.where += fmt::format(", in a call of positions {}:{}", first, last);
+      return;
+    }
+    worst = failure_of(execution);
+    worst.where = first == last ? fmt::format("position {}", first)
+                                : fmt::format("positions {}:{}", first, last);
+  }
 
-}  // namespace
+ private:
+  bool is_stored() const { return precision_.stored_u > 0; }
+  std::int64_t values() const { return ChunkRunner::heads * plan_.chunk.rotary_dim / 2; }
+  void compare(const RangeCall& call, Finding& worst);
+  void look_closely(std::int64_t position, const ChunkForm& form, const float* outputs,
+                    Finding& worst);
+  double margin_of(const float* y, const float* x, PairIndex at, const Rotation& r,
+                   double relative_bound) const;
+  VerdictRow smallest(RangeCall call, Finding finding);
+  VerdictRow row_on(const RangeCall& call, const Finding& finding) const;
 
-Certifier::Certifier(Subject& subject, const CertifyPlan& plan, DoubleRotations& rotations)
-    : subject_(subject),
-      plan_(plan),
-      bounds_(pair_bounds(plan.facts, plan.chunk.dtype)),
-      rotations_(rotations),
-      runner_(subject_, plan_.chunk),
-      suspicious_(suspicious_rows(plan_.chunk.pairing, bounds_.stored())) {}
+  CertifyPlan plan_;
+  bounds::Precision precision_;
+  double block_bound_ = 0, vector_bound_ = 0;  // before results are stored, relative to the length
+  DoubleRotations rotations_;
+  ChunkRunner runner_;
+  Suspicious suspicious_;
+};
 
-// |y - r x| for a pair of a head at one position, in u |x|, or in the pair's own bound if results
-// are rounded on store. It uses sqrt of squares and not hypot, so all machines give the same bits.
-double Certifier::error_of(const float* y, const float* x, PairIndex at, const Rotation& r,
-                           double relative_bound) const {
+// |y - r x| for a pair of a head at one position, in its own bound. It uses sqrt of squares and not
+// hypot, so all machines give the same bits. NaN is infinite.
+double Certifier::margin_of(const float* y, const float* x, PairIndex at, const Rotation& r,
+                            double relative_bound) const {
   const auto length = [](const Complex<double>& z) { return std::sqrt(z.re * z.re + z.im * z.im); };
   const auto rounded = [](const PairValue& z) {
     return Complex<double>{static_cast<double>(z.re), static_cast<double>(z.im)};
@@ -119,240 +157,230 @@ double Certifier::error_of(const float* y, const float* x, PairIndex at, const R
   const PairValue in{DoubleDouble(x[at.first]), DoubleDouble(x[at.second])};
   const PairValue out{DoubleDouble(y[at.first]), DoubleDouble(y[at.second])};
   const PairValue expected = rotate(in, r);
-  const double off = length(rounded(out - expected)), rho = length(rounded(in));
-  if (!bounds_.stored()) return off / (rho * bounds_.precision.u);
-  const double computed = relative_bound * rho;
+  const double computed = relative_bound * length(rounded(in));
   const auto [re, im] = rounded(expected);
-  const Complex<double> stored{bounds::half_ulp(bounds_.precision, std::abs(re) + computed),
-                               bounds::half_ulp(bounds_.precision, std::abs(im) + computed)};
-  return off / (computed + length(stored));
+  const Complex<double> stored{bounds::half_ulp(precision_, std::abs(re) + computed),
+                               bounds::half_ulp(precision_, std::abs(im) + computed)};
+  const double margin = length(rounded(out - expected)) / (computed + length(stored));
+  return std::isfinite(margin) ? margin : std::numeric_limits<double>::infinity();
 }
 
-// The limit of errors that are surely no larger than the worst so far, and are skipped. What is
-// compared is off by the error of the rotations and by roundings, together 2^-49 of |x|. A bound
-// that is a sum of two parts is at least the root of the sum of their squares.
-SquaredLimit Certifier::limit_below(double worst, double relative_bound) const {
-  const double one = bounds_.stored() ? relative_bound : bounds_.precision.u;
-  const double times = worst * (1 - 0x1p-40) - 4 * DoubleRotations::error / one;
-  if (times <= 0) return {-1, 0};
-  return {times * one * times * one, times * times};
-}
-
-VerdictRow Certifier::verdict_at(const Call& call) const {
-  VerdictRow row = verdict_for(subject_.facts, plan_.chunk);
-  row.planned = row.executed = call.positions.count();
-  Case c = runner_.case_of(call.positions.first, call.positions.count(), call.form);
-  c.property = exhaustive_name;
-  row.shrunk_case = to_text(c);
-  row.replay = replay_line(row.shrunk_case, subject_.facts);
-  return row;
-}
-
-// Halves the call as long as one half dies alone. A hang is not narrowed, as each try would take
-// seconds.
-VerdictRow Certifier::died(Call call, CallResult result) {
-  const auto is_over = [&] {
-    return call.positions.count() == 1 || result.kind == CallResult::Kind::hang ||
-           result.kind == CallResult::Kind::unsupported;
-  };
-  const auto dies = [&](const PositionRange& part) {
-    const CallResult again = runner_.run(part.first, part.count(), call.form);
-    if (again.kind == CallResult::Kind::ok) return false;
-    result = again;
-    call.positions = part;
-    return true;
-  };
-  while (!is_over()) {
-    const auto [first, last] = call.positions;
-    const std::int64_t half = call.positions.count() / 2;
-    if (!dies({first, first + half - 1}) && !dies({first + half, last})) break;
-  }
-  VerdictRow row = verdict_at(call);
-  Execution execution;
-  execution.result = result;
-  row.verdict = verdict_of(failure_of(execution));
-  row.reason = result.text;
-  row.where = call.positions.count() == 1 ? fmt::format("position {}", call.positions.first)
-                                          : "positions " + text_of(call.positions);
-  return row;
-}
-
-// Compares every pair of a position with the exact rotation. Keeps the worst, or notes what fails.
-void Certifier::look_closely(std::int64_t position, const float* outputs, const Call& call,
-                             Outcome& out) {
+// Compares every pair of a position with the exact rotation.
+void Certifier::look_closely(std::int64_t position, const ChunkForm& form, const float* outputs,
+                             Finding& worst) {
   const std::int64_t dim = plan_.chunk.rotary_dim, half = dim / 2;
   const float* const inputs = runner_.inputs_of(position);
-  double worst_margin = 0;
   for (std::int64_t i = 0; i < half; ++i) {
     const PairIndex at = pair_index(plan_.chunk.pairing, i, half);
-    const Rotation forward = rotations_.exact(position, static_cast<std::size_t>(i));
-    const bool back = call.form.operation == Operation::transpose;
-    const Rotation r = back ? conjugate(forward) : forward;
+    const Rotation r =
+        rotations_.exact(form == backward ? -position : position, static_cast<std::size_t>(i));
     for (std::int64_t h = 0; h < ChunkRunner::heads; ++h) {
-      const bool block = h < 2;
-      const double error = error_of(outputs + h * dim, inputs + h * dim, at, r,
-                                    block ? bounds_.block : bounds_.vector);
-      const double bound = block ? out.row.block_bound : out.row.vector_bound;
-      if (error <= bound) {
-        if (!call.is_sample) keep_worst(error, position, i, h, out.row);
-        continue;
-      }
-      const double margin = std::isfinite(error) ? std::max(error / bound, 1 + 0x1p-52)
-                                                 : std::numeric_limits<double>::infinity();
-      if (margin <= worst_margin) continue;
-      worst_margin = margin;
-      failed_at_ = position;
-      out.failure = verdict_at(call);
-      out.failure->verdict = Verdict::fail;
-      out.failure->reason = std::isfinite(error) ? "a pair is too far from the exact rotation"
-                                                 : "a pair is not finite, or was not written";
-      out.failure->margin = margin;
-      out.failure->bound = bound;
-      out.failure->bound_unit = shown_unit(out.row, block);
-      out.failure->where = fmt::format(
-          "position {}, pair {}, {}: {:.4g} {}{}", position, i, head_words[h], error,
-          bounds_.stored() ? "times its bound" : out.failure->bound_unit + " off", words_for(call));
+      const double bound = h < 2 ? block_bound_ : vector_bound_;
+      const double margin = margin_of(outputs + h * dim, inputs + h * dim, at, r, bound);
+      if (margin <= worst.margin) continue;
+      worst.margin = margin;
+      worst.bound = is_stored() ? 1 : bound / precision_.u;
+      worst.bound_unit = is_stored() ? "bound" : h < 2 ? "u" : "u rho";
+      worst.where =
+          fmt::format("position {}, pair {}, {}{}", position, i, head_words[h], words_of(form));
+      if (margin > 1)
+        worst.reason = std::isfinite(margin) ? "a pair is too far from the exact rotation"
+                                             : "a pair is not finite, or was not written";
     }
   }
-  if (out.failure) out.failure->compared = ChunkRunner::heads * half;
-  if (out.failure) out.failure->compared_cases = 1;
 }
 
-// The way back turns by the conjugate, which is the product of the conjugates of both factors.
-DoubleRotations::Row Certifier::rotations_at(std::int64_t position, const ChunkForm& form) {
-  DoubleRotations::Row row = rotations_.row(position);
-  if (form.operation == Operation::forward) return row;
-  const auto half = static_cast<std::size_t>(plan_.chunk.rotary_dim / 2);
-  base_sin_back_.resize(half);
-  sin_back_.resize(half);
-  std::transform(row.base_sin, row.base_sin + half, base_sin_back_.begin(), std::negate<>());
-  std::transform(row.sin, row.sin + half, sin_back_.begin(), std::negate<>());
-  row.base_sin = base_sin_back_.data();
-  row.sin = sin_back_.data();
-  return row;
-}
-
-// Judges the outputs of a call that was made, up to the first position that fails. A sample keeps
-// no worst errors, so all that lies within the bounds may be skipped.
-void Certifier::compare(const Call& call, Outcome& out) {
+// Looks closely at the positions that could hold a new worst, up to the first that fails. The way
+// back turns as the position does whose sign is the other.
+void Certifier::compare(const RangeCall& call, Finding& worst) {
+  // The limit of errors that are surely no larger than the worst so far. What is compared is off by
+  // the error of the rotations and by roundings, together 2^-49 of |x|. A bound that is a sum of
+  // two parts is at least the root of the sum of their squares.
+  const auto limit_below = [&](double bound) -> SquaredLimit {
+    const double times = worst.margin * (1 - 0x1p-40) - 4 * DoubleRotations::error / bound;
+    if (times <= 0) return {-1, 0};
+    return {times * bound * times * bound, is_stored() ? times * times : 0};
+  };
   BlockRow look{};
   look.half = plan_.chunk.rotary_dim / 2;
-  look.stored_u = bounds_.precision.stored_u;
-  look.stored_least = bounds_.precision.stored_least();
-  const auto take_limits = [&] {
-    look.block =
-        limit_below(call.is_sample ? out.row.block_bound : out.row.block_error, bounds_.block);
-    look.vector =
-        limit_below(call.is_sample ? out.row.vector_bound : out.row.vector_error, bounds_.vector);
-  };
-  take_limits();
-  for (std::int64_t t = 0; t < call.positions.count() && !out.failure; ++t) {
+  look.stored_u = precision_.stored_u;
+  look.stored_least = precision_.stored_least();
+  for (std::int64_t t = 0; t < call.positions.count() && worst.margin <= 1; ++t) {
     const std::int64_t position = call.positions.first + t;
     look.outputs = runner_.outputs(t);
     look.x = runner_.inputs_of(position) + 2 * plan_.chunk.rotary_dim;
-    look.rotations = rotations_at(position, call.form);
-    if (suspicious_(look)) {
-      look_closely(position, look.outputs, call, out);
-      take_limits();
-    }
+    look.rotations = rotations_.row(call.form == backward ? -position : position);
+    look.block = limit_below(block_bound_);
+    look.vector = limit_below(vector_bound_);
+    if (suspicious_(look)) look_closely(position, call.form, look.outputs, worst);
+    worst.compared += values();
     runner_.judged(t);
   }
 }
 
-// Looks for a shorter call that fails too: the position alone, then calls that lose positions in
-// front and behind it, half of what is left at a time. A kernel may be wrong at a position only
-// where a call crosses it, so the whole call stays if no shorter one fails.
-VerdictRow Certifier::narrowed(const Call& call, VerdictRow failure) {
-  const std::int64_t position = failed_at_;
-  Call part = call;
-  part.is_sample = true;
-  const auto try_positions = [&](std::int64_t first, std::int64_t last) {
-    Call shorter = part;
-    shorter.positions = {first, last};
-    Outcome out{plan_.identity, std::nullopt};
-    const CallResult result = runner_.run(first, shorter.positions.count(), call.form);
-    if (result.kind == CallResult::Kind::ok) compare(shorter, out);  // a death is another failure
-    if (!out.failure) return false;
-    failure = *std::move(out.failure);
-    part = shorter;
+// Halves a call as long as one half fails alone. A kernel may be wrong at a position only where a
+// call crosses it, so what is left may be the whole call. A hang is not cut down, as each try would
+// take seconds.
+VerdictRow Certifier::smallest(RangeCall call, Finding finding) {
+  const PositionRange whole = call.positions;
+  const auto fails = [&](PositionRange part) {
+    Finding again;
+    judge_call({part, call.form}, again);
+    if (!is_failure(verdict_of(again))) return false;
+    finding = again;
+    call.positions = part;
     return true;
   };
-  if (try_positions(position, position)) return failure;
-  if (!try_positions(call.positions.first, call.positions.last)) {
-    failure.reason += " (the same call, made again alone, holds)";
-    return failure;
+  const auto can_be_cut = [&] {
+    return call.positions.count() > 1 &&
+           (finding.kind == Finding::Kind::measured || finding.kind == Finding::Kind::crash);
+  };
+  while (can_be_cut()) {
+    const PositionRange now = call.positions;
+    const std::int64_t middle = now.first + now.count() / 2;
+    if (!fails({now.first, middle - 1}) && !fails({middle, now.last})) break;
   }
-  for (const bool in_front : {true, false}) {
-    const auto spare = [&] {
-      return in_front ? position - part.positions.first : part.positions.last - position;
-    };
-    for (std::int64_t less = spare(); less > 0;) {
-      const auto [first, last] = part.positions;
-      const bool fails =
-          in_front ? try_positions(first + less, last) : try_positions(first, last - less);
-      less = fails ? std::min(less, spare()) : less / 2;
-    }
+  if (can_be_cut() && call.positions == whole && !fails(whole))
+    finding.reason += " (the same call, made again alone, holds)";
+  return row_on(call, finding);
+}
+
+VerdictRow Certifier::row_on(const RangeCall& call, const Finding& finding) const {
+  PropertyRun run;
+  run.planned = run.executed = run.compared = call.positions.count();
+  run.values = finding.compared;
+  run.worst = finding;
+  const Case c = case_of(runner_, call);
+  if (!finding.holds()) run.failing = c;
+  VerdictRow row = plan_.row;
+  fill_verdict(row, run, plan_.facts, "");
+  if (row.verdict == Verdict::pass)
+    row.shrunk_case = words_without_path(c);
+  else
+    row.part_of.clear();
+  return row;
+}
+
+// The property that replay lines name. Makes the call of the line again, with the same data and
+// bounds.
+Finding check(Subject& subject, const Case& c) {
+  CertifyPlan plan{subject.facts, chunk_plan_of(c), {}};
+  require(c.tokens <= plan.chunk.longest_call(),
+          "replay line: property=exhaustive takes 1 to {} tokens", plan.chunk.longest_call());
+  const RangeCall call{{plan.chunk.first, plan.chunk.last}, {c.operation, c.position_dtype}};
+  if (!(case_of(ChunkRunner(subject, plan.chunk), call) == c))
+    throw BadCase(
+        "replay line: property=exhaustive takes only the cases that verify --exhaustive prints");
+  plan.rotations = rotations_of(c);
+  Finding finding;
+  Certifier(subject, plan).judge_call(call, finding);
+  return finding;
+}
+
+const Registered exhaustive({
+    .name = name,
+    .order = 1000,
+    .claim = claim,
+    .judged_by_oracle = true,
+    .for_replay_alone = true,
+    .check = check,
+});
+
+}  // namespace
+
+std::vector<PositionRange> range_parts(PositionRange range, std::int64_t n, const ChunkPlan& plan) {
+  std::vector<PositionRange> parts;
+  std::int64_t from = range.first;
+  for (std::int64_t part = 1; part <= n; ++part) {
+    const std::int64_t near = range.first + range.count() * part / n;
+    const std::int64_t to = part == n ? range.last + 1 : call_of(near, plan).first;
+    if (to <= from) return {};  // a merge would look for the rows of an empty part in vain
+    parts.push_back({from, to - 1});
+    from = to;
   }
-  return failure;
+  return parts;
 }
 
-void Certifier::judge_call(const Call& call, Outcome& out) {
-  const auto [first, last] = call.positions;
-  const CallResult result = runner_.run(first, call.positions.count(), call.form);
-  // Other counts of tokens, or these forms, may be refused.
-  if (call.is_sample && result.kind == CallResult::Kind::unsupported) return;
-  if (result.kind != CallResult::Kind::ok) {
-    out.failure = died(call, result);
-    return;
+std::vector<RangeCall> calls_of(PositionRange range, const ChunkPlan& plan,
+                                const std::vector<ChunkForm>& sampled) {
+  constexpr std::int64_t one_in = 8;
+  std::vector<RangeCall> calls;
+  for (std::int64_t from = range.first; from <= range.last;) {
+    const PositionRange call{from, std::min(range.last, call_of(from, plan).last)};
+    calls.push_back({call, {}});
+    from = call.last + 1;
+    if (call.first != plan.first && stretch_of(call.first, plan.longest_call() / 2) % one_in != 0)
+      continue;
+    const std::int64_t first = call.first + draw(plan, Drawn::start, call.first, call.count());
+    const std::int64_t last = first + draw(plan, Drawn::length, call.first, longest_sample);
+    for (const ChunkForm& form : sampled)
+      calls.push_back({{first, std::min(last, plan.last)}, form});
   }
-  compare(call, out);
-  if (out.failure && first < last) out.failure = narrowed(call, *std::move(out.failure));
-  if (!call.is_sample || out.failure) return;
-  (call.form.operation == Operation::transpose ? out.row.sampled_backward : out.row.sampled_i64) +=
-      call.positions.count();
+  return calls;
 }
 
-Certifier::Outcome Certifier::begin(PositionRange piece) const {
-  Outcome out{plan_.identity, std::nullopt};
-  CertificateRow& row = out.row;
-  row.first = piece.first;
-  row.last = piece.last;
-  row.planned = piece.count();
-  row.block_error = row.vector_error = -1;  // so the first position is compared, whatever it holds
-  return out;
+ChunkPlan chunk_plan_of(const Case& c) {
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  require(c.dtype != Dtype::f64, "replay line: property=exhaustive takes no dtype=f64");
+  require(c.tokens >= 1 && c.tokens <= 2 * limit && c.position_from >= -limit &&
+              c.position_from < limit && c.position_from + c.tokens <= limit && c.rotary_dim >= 2 &&
+              c.rotary_dim <= 1024,
+          "replay line: property=exhaustive takes other tokens, positions or rotary_dim");
+  return {c.pairing,
+          c.rotary_dim,
+          c.rope_theta,
+          c.seed - static_cast<std::uint64_t>(c.position_from & (ChunkRunner::vectors - 1)),
+          c.position_from,
+          c.position_from + c.tokens - 1,
+          c.dtype};
 }
 
-Certifier::Outcome Certifier::judge(PositionRange piece) {
-  Outcome out = begin(piece);
-  CertificateRow& row = out.row;
-  const PositionRange whole{plan_.chunk.first, plan_.chunk.last};
-  const Division division(plan_.chunk);
-  row.shortest_call = division.longest;
-  for (const PositionRange& call : calls_of(piece, division)) {
-    judge_call({call, {}}, out);
-    for (const SampledCall& sample : samples_after(call, whole, division))
-      if (!out.failure) judge_call({sample.positions, sample.form, true}, out);
-    if (out.failure) break;
-    row.calls += 1;
-    row.long_calls += call.count() >= division.least_long ? 1 : 0;
-    row.shortest_call = std::min(row.shortest_call, call.count());
-    row.longest_call = std::max(row.longest_call, call.count());
-    row.executed += call.count();
-    row.compared += call.count();
+CertifyPlan plan_for(Subject& subject, const ChunkPlan& chunk) {
+  const KernelFacts& facts = subject.facts;
+  CertifyPlan plan{facts, chunk, row_for(facts)};
+  VerdictRow& row = plan.row;
+  row.pairing = word_of(chunk.pairing);
+  row.dtype = word_of(chunk.dtype);
+  row.property = name;
+  row.claim = claim;
+  row.declared = declared_words(facts, chunk.dtype);
+  row.verdict = facts.cannot_run.empty() ? Verdict::unsupported : Verdict::skipped;
+  if (!facts.cannot_run.empty())
+    row.reason = facts.cannot_run;
+  else if (facts.angle_contract == ROPE_CONTRACT_TABLE)
+    row.reason = "a table kernel has no angles of its own: nothing to enumerate";
+  else if ((facts.flags & ROPE_OUT_OF_PLACE) == 0)
+    row.reason = "the kernel runs in place only, but the exhaustive check runs out of place";
+  if (!row.reason.empty()) return plan;
+  ChunkRunner runner(subject, chunk);
+  const PositionRange whole{chunk.first, chunk.last};
+  const std::int64_t most = std::min(chunk.longest_call(), whole.count());
+  Execution answer;
+  const auto takes = [&](std::int64_t count, const ChunkForm& form) {
+    answer.result = runner.ask_supports(count, form);
+    return answer.result.kind == CallResult::Kind::ok;
+  };
+  for (const std::int64_t count : {most, most - 1, std::int64_t{1}}) {
+    if (count < 1 || takes(count, {})) continue;
+    row.verdict = verdict_of(failure_of(answer));
+    row.reason = fmt::format("asked for {} tokens, where calls have 1 to {}: {}", count, most,
+                             answer.result.text);
+    return plan;
   }
-  row.blocks = row.compared * (row.rotary_dim / 2);
-  return out;
+  for (const ChunkForm& form : {with_int64, backward})
+    if (takes(1, form) && takes(std::min(most, longest_sample), form))
+      plan.sampled.push_back(form);
+    else
+      row.reason += (row.reason.empty() ? "refused: " : "; ") + words_of(form).substr(2);
+  row.verdict = Verdict::pass;
+  const Case c = case_of(runner, {whole, {}});
+  plan.rotations = rotations_of(c);
+  row.part_of = fmt::format("{} call_positions={} oracle={}", words_without_path(c),
+                            chunk.longest_call() - 1, plan.rotations->fingerprint());
+  return plan;
 }
 
-Certifier::Outcome Certifier::judge_alone(PositionRange positions, const ChunkForm& form) {
-  Outcome out = begin(positions);
-  judge_call({positions, form}, out);
-  out.row.executed = out.row.compared = positions.count();
-  out.row.blocks = out.row.compared * (out.row.rotary_dim / 2);
-  return out;
-}
-
-std::optional<VerdictRow> certify(const CertifyRun& run, const DoubleRotations& rotations) {
+std::optional<VerdictRow> certify(const CertifyRun& run) {
   JudgeThreads threads(std::clamp<std::size_t>(run.pieces.size(), 1, run.judges));
   std::mutex mutex;
   std::atomic<std::size_t> next = 0;
@@ -361,22 +389,21 @@ std::optional<VerdictRow> certify(const CertifyRun& run, const DoubleRotations& 
   threads.run([&](std::size_t) {
     Worker worker(run.options, run.known);
     Oracle oracle;
-    DoubleRotations mine = rotations;
     Subject subject{worker, oracle, run.plan.facts};
-    Certifier certifier(subject, run.plan, mine);
+    Certifier certifier(subject, run.plan);
     std::unique_lock lock(mutex);
     // Pieces begin in their order, until one fails, or a row cannot be delivered.
     const std::shared_ptr<void> at_end(nullptr, [&](void*) { next = run.pieces.size(); });
     while (next < run.pieces.size() && !failure) {
       const std::size_t piece = next++;
       lock.unlock();
-      Certifier::Outcome out = certifier.judge(run.pieces[piece]);
+      const VerdictRow row = certifier.judge(run.pieces[piece]);
       lock.lock();
-      if (!out.failure) {
-        run.on_row(out.row);
+      if (row.verdict == Verdict::pass) {
+        run.on_row(row);
       } else if (piece < first_failed) {
         first_failed = piece;
-        failure = std::move(out.failure);
+        failure = row;
       }
     }
   });

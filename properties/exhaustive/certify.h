@@ -14,82 +14,79 @@
 // agreement's bound, (1 + sqrt(5) u)(1 + 2 u) - 1, relative to |x|. Underflow is added to both.
 // A 16-bit kernel without a declared error_bound computes in f32 and rounds once, on store. Its
 // bounds are those of f32 and half the distance between neighbours of the stored type
-// (bounds::with_storage). They differ from pair to pair, so an error is counted in its own bound.
+// (bounds::with_storage). They differ from pair to pair. So an error is counted in its own bound.
 //
-// Calls. Each position is taken once by a forward call with int32 positions, and the starts and
-// lengths of these calls vary (division.h). Samples are also taken with int64 positions and
-// backward, where the kernel offers that, and are held to the same bounds.
+// Calls. Each position is taken once by a forward call with int32 positions. Where a call begins
+// and how long it is must not follow from multiples of a power of two: a kernel that is wrong where
+// a run of positions crosses a multiple of 4096 is right in calls that all begin at such multiples.
+// So call k begins at a place that the seed draws from the k-th stretch of longest_call() / 2
+// positions. Calls have every length below longest_call(), and two in nine are longer than two
+// thirds of it. The call of a position depends on the position and the plan alone, so a kernel gets
+// the same calls in shards. Samples are also taken with int64 positions and backward, where the
+// kernel offers that, and are held to the same bounds.
 //
 // Other properties test the assumptions at random: linearity, that a pair depends only on its own
 // elements and position, and that data, batch, heads and placement change nothing.
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "properties/exhaustive/block_compare.h"
-#include "properties/exhaustive/certificate_rows.h"
-#include "properties/exhaustive/division.h"
+#include "harness/judge/chunk_runner.h"
 #include "reference/double_rotations.h"
+#include "reports/record/record.h"
 
 namespace ropewalk::properties {
 
-/// One thread's share: judges pieces of the plan's range, one after the other.
-class Certifier {
- public:
-  Certifier(harness::Subject& subject, const CertifyPlan& plan, DoubleRotations& rotations);
-  /// A row if all held. Otherwise a verdict on the smallest position that failed, or on a crash or
-  /// hang and its place.
-  struct Outcome {
-    report::CertificateRow row;
-    std::optional<report::VerdictRow> failure;
-  };
-  Outcome judge(PositionRange piece);
-
-  /// One call. The positions of a sample are held to the bounds, and count for nothing else.
-  struct Call {
-    PositionRange positions;
-    harness::ChunkForm form;
-    bool is_sample = false;
-  };
-  /// Judges one call alone, of at most ChunkPlan::longest_call() positions, as if it were
-  /// enumerated.
-  Outcome judge_alone(PositionRange positions, const harness::ChunkForm& form);
-
- private:
-  Outcome begin(PositionRange piece) const;
-  void judge_call(const Call& call, Outcome& out);
-  void compare(const Call& call, Outcome& out);
-  void look_closely(std::int64_t position, const float* outputs, const Call& call, Outcome& out);
-  double error_of(const float* y, const float* x, PairIndex at, const Rotation& r,
-                  double relative_bound) const;
-  SquaredLimit limit_below(double worst, double relative_bound) const;
-  DoubleRotations::Row rotations_at(std::int64_t position, const harness::ChunkForm& form);
-  report::VerdictRow narrowed(const Call& call, report::VerdictRow failure);
-  report::VerdictRow died(Call call, harness::CallResult result);
-  report::VerdictRow verdict_at(const Call& call) const;
-
-  harness::Subject& subject_;
-  CertifyPlan plan_;
-  PairBounds bounds_;
-  DoubleRotations& rotations_;
-  harness::ChunkRunner runner_;
-  Suspicious suspicious_;
-  std::int64_t failed_at_ = 0;                    // the position of the last failure
-  std::vector<double> base_sin_back_, sin_back_;  // of the way back, of one position
+/// Positions first .. last, both included.
+struct PositionRange {
+  std::int64_t first = 0, last = 0;
+  std::int64_t count() const { return last - first + 1; }
+  bool operator==(const PositionRange&) const = default;
 };
 
-/// Shares the pieces out among `judges`, in threads. Each row is delivered when it is done, and
-/// later failures do not withdraw it. The reported failure is that of the smallest position, for
-/// any number of judges.
+/// n parts of a range, cut where calls end. None if the range has too few calls for n.
+std::vector<PositionRange> range_parts(PositionRange range, std::int64_t n,
+                                       const harness::ChunkPlan& plan);
+
+struct RangeCall {
+  PositionRange positions;
+  harness::ChunkForm form;
+};
+/// The calls that take each position of a range once. Each eighth, and the first of the plan, is
+/// followed by a sample in each of these forms: up to 64 positions from anywhere in the call on.
+std::vector<RangeCall> calls_of(PositionRange range, const harness::ChunkPlan& plan,
+                                const std::vector<harness::ChunkForm>& sampled = {});
+
+/// The plan of which a range is the whole: the case of a replay line, or of a row. Throws BadCase
+/// if no exhaustive run has such a case.
+harness::ChunkPlan chunk_plan_of(const harness::Case& c);
+
+/// One kernel, pairing and data type.
+struct CertifyPlan {
+  harness::KernelFacts facts;
+  harness::ChunkPlan chunk;  ///< its first and last position span the whole range
+  /// What all its rows share. Its verdict is PASS, or says why nothing can be enumerated. The
+  /// caller ends part_of with the version and the fingerprint of the code.
+  report::VerdictRow row;
+  std::vector<harness::ChunkForm> sampled = {};  ///< those that the kernel takes
+  std::shared_ptr<DoubleRotations> rotations = {};
+};
+/// Asks the worker about the lengths of calls at both ends, and about the forms of samples.
+CertifyPlan plan_for(harness::Subject& subject, const harness::ChunkPlan& chunk);
+
+/// Shares the pieces of the plan out among `judges`, in threads. Each row of a piece that held is
+/// delivered when it is done, and later failures do not withdraw it. Returns the failure of the
+/// smallest position, for any number of judges.
 struct CertifyRun {
   harness::WorkerOptions options;
   std::vector<harness::KernelFacts> known;  ///< the kernels of an earlier worker
   CertifyPlan plan;
   std::vector<PositionRange> pieces;
   std::size_t judges = 1;
-  std::function<void(const report::CertificateRow&)> on_row;
+  std::function<void(const report::VerdictRow&)> on_row;
 };
-std::optional<report::VerdictRow> certify(const CertifyRun& run, const DoubleRotations& rotations);
+std::optional<report::VerdictRow> certify(const CertifyRun& run);
 
 }  // namespace ropewalk::properties

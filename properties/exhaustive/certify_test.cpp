@@ -9,18 +9,29 @@
 #include <utility>
 #include <vector>
 
+#include "properties/exhaustive/block_compare.h"
+#include "reference/bounds.h"
+
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
 constexpr PositionRange all{-(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1};
 
-Division of_seed(std::uint64_t seed) {
+ChunkPlan of_seed(std::uint64_t seed) {
   ChunkPlan plan;
   plan.seed = seed;
-  return Division(plan);
+  plan.first = all.first;
+  plan.last = all.last;
+  return plan;
 }
-const Division division = of_seed(20210420);
+const ChunkPlan plan = of_seed(20210420);
+
+std::vector<PositionRange> ranges_of(PositionRange range, const ChunkPlan& of = plan) {
+  std::vector<PositionRange> ranges;
+  for (const RangeCall& call : calls_of(range, of)) ranges.push_back(call.positions);
+  return ranges;
+}
 
 // Each position once, in order.
 void expect_covered(const PositionRange& whole, const std::vector<PositionRange>& parts) {
@@ -37,79 +48,87 @@ TEST(Shards, CoverTheRangeOnceAndAreCutWhereCallsEnd) {
   for (const PositionRange whole :
        {PositionRange{0, 65535}, PositionRange{5, 65535}, all, PositionRange{-70000, 70001}})
     for (const std::int64_t n : {1, 2, 3, 4, 7}) {
-      const auto shards = shards_of(whole, n, division);
+      const auto shards = range_parts(whole, n, plan);
       ASSERT_EQ(std::ssize(shards), n);
       expect_covered(whole, shards);
       for (std::int64_t i = 1; i < n; ++i) {
         // The call that holds the position before the shard ends there.
         const std::int64_t before = shards[static_cast<std::size_t>(i)].first - 1;
-        EXPECT_EQ(calls_of({before, before + 2}, division).at(0), (PositionRange{before, before}));
+        EXPECT_EQ(ranges_of({before, before + 2}).at(0), (PositionRange{before, before}));
       }
     }
 }
 
 TEST(Shards, OfTooFewPositionsAreRefused) {
-  EXPECT_EQ(shards_of({7, 7}, 1, division), (std::vector<PositionRange>{{7, 7}}));
-  EXPECT_TRUE(shards_of({7, 7}, 2, division).empty());
-  EXPECT_TRUE(shards_of({0, 8 * division.usual_short - 1}, 17, division).empty());
+  EXPECT_EQ(range_parts({7, 7}, 1, plan), (std::vector<PositionRange>{{7, 7}}));
+  EXPECT_TRUE(range_parts({7, 7}, 2, plan).empty());
+  EXPECT_TRUE(range_parts({0, 4 * plan.longest_call() - 1}, 17, plan).empty());
 }
 
-TEST(Pieces, CoverTheRangeOnce) {
-  for (const PositionRange range : {PositionRange{0, 0}, all, PositionRange{-3, 1 << 23}})
-    expect_covered(range, pieces_of(range, division));
-  EXPECT_EQ(pieces_of(all, division).size(), 1026u) << "of a little less than 2^22 positions";
-}
-
-TEST(Calls, AreTheSameInPiecesShardsAndTheWhole) {
+TEST(Calls, AreTheSameInShardsAndTheWhole) {
   const PositionRange whole{-3'000'000, 6'000'000};
-  const auto calls = calls_of(whole, division);
+  const auto calls = ranges_of(whole);
   expect_covered(whole, calls);
-  std::vector<PositionRange> in_pieces, in_shards;
-  for (const PositionRange& piece : pieces_of(whole, division))
-    for (const PositionRange& call : calls_of(piece, division)) in_pieces.push_back(call);
-  for (const PositionRange& shard : shards_of(whole, 5, division))
-    for (const PositionRange& call : calls_of(shard, division)) in_shards.push_back(call);
-  EXPECT_EQ(in_pieces, calls);
+  std::vector<PositionRange> in_shards;
+  for (const PositionRange& shard : range_parts(whole, 5, plan))
+    for (const PositionRange& call : ranges_of(shard)) in_shards.push_back(call);
   EXPECT_EQ(in_shards, calls);
-  EXPECT_NE(calls_of(whole, of_seed(1)), calls);
+  EXPECT_NE(ranges_of(whole, of_seed(1)), calls);
 }
 
 // Calls of one length that begin at its multiples never cross such a multiple.
 TEST(Calls, BeginAnywhereHaveAnyLengthAndCrossMultiples) {
-  const auto calls = calls_of({0, (std::int64_t{1} << 24) - 1}, division);
+  const auto calls = ranges_of({0, (std::int64_t{1} << 24) - 1});
   std::set<std::int64_t> starts, lengths;
-  std::int64_t crossed = 0, long_calls = 0;
+  std::int64_t crossed = 0, long_calls = 0, shortest = plan.longest_call(), longest = 0;
   for (const PositionRange& call : calls) {
-    EXPECT_LE(call.count(), division.longest);
-    if (call.count() >= division.least_long) ++long_calls;
+    shortest = std::min(shortest, call.count());
+    longest = std::max(longest, call.count());
+    if (3 * call.count() > 2 * plan.longest_call()) ++long_calls;
     starts.insert(call.first % 64);
     lengths.insert(call.count() % 64);
     if ((call.first - 1) / 4096 != call.last / 4096 && call.first % 4096 != 0) ++crossed;
   }
-  EXPECT_NEAR(static_cast<double>(long_calls), 0.75 * static_cast<double>(calls.size()) / 65, 20);
+  EXPECT_NEAR(static_cast<double>(long_calls), 2.0 / 9 * static_cast<double>(calls.size()), 90);
   EXPECT_EQ(starts.size(), 64u);
   EXPECT_EQ(lengths.size(), 64u);
-  EXPECT_LT(*lengths.begin(), 64);
+  EXPECT_LT(shortest, 256);
+  EXPECT_GT(longest, plan.longest_call() - 256);
+  EXPECT_LT(longest, plan.longest_call());
   EXPECT_GT(crossed, 4096 * 9 / 10) << "of 4096 multiples";
 }
 
-TEST(Samples, LieInTheRangeAndAreTheSameInShards) {
-  const PositionRange whole{-100'000, 3'000'000};
-  std::int64_t int64 = 0, backward = 0, calls = 0;
-  for (const PositionRange& call : calls_of(whole, division)) {
-    ++calls;
-    for (const SampledCall& sample : samples_after(call, whole, division)) {
-      EXPECT_GE(sample.positions.first, call.first);
-      EXPECT_LE(sample.positions.first, call.last);
-      EXPECT_LE(sample.positions.last, whole.last);
-      EXPECT_LE(sample.positions.count(), 256);
-      if (sample.form.position_dtype == Dtype::i64) ++int64;
-      if (sample.form.operation == Operation::transpose) ++backward;
+TEST(Samples, FollowEachEighthCallAndAreTheSameInShards) {
+  const std::vector<ChunkForm> forms = {{Operation::forward, Dtype::i64},
+                                        {Operation::transpose, Dtype::i32}};
+  const PositionRange whole{-100'000, 9'000'000};
+  std::vector<PositionRange> in_whole, in_shards;
+  std::int64_t backward = 0, calls = 0;
+  PositionRange before;
+  for (const auto& [positions, form] : calls_of(whole, plan, forms)) {
+    if (form == ChunkForm{}) {
+      before = positions;
+      ++calls;
+      continue;
     }
+    in_whole.push_back(positions);
+    EXPECT_GE(positions.first, before.first);
+    EXPECT_LE(positions.first, before.last);
+    EXPECT_LE(positions.count(), 64);
+    if (form.operation == Operation::transpose) ++backward;
   }
-  EXPECT_EQ(int64, backward);
-  EXPECT_NEAR(static_cast<double>(int64), static_cast<double>(calls) / 32, 16);
-  EXPECT_EQ(samples_after({0, 9}, {0, 9}, division).size(), 2u) << "the first call of the range";
+  EXPECT_EQ(std::ssize(in_whole), 2 * backward);
+  EXPECT_NEAR(static_cast<double>(backward), static_cast<double>(calls) / 8, 1);
+  for (const PositionRange& shard : range_parts(whole, 5, plan))
+    for (const auto& [positions, form] : calls_of(shard, plan, forms))
+      if (!(form == ChunkForm{})) in_shards.push_back(positions);
+  EXPECT_EQ(in_shards, in_whole);
+  ChunkPlan small = plan;
+  small.first = 0;
+  small.last = 9;
+  const auto both = calls_of({0, 9}, small, forms);
+  ASSERT_EQ(both.size(), 3u) << "the first call of the range, and its samples";
+  EXPECT_LE(both[1].positions.last, 9);
 }
 
 // One position as a correct kernel returns it. An error planted in it must be suspicious.
@@ -145,7 +164,7 @@ class ComparedPosition : public testing::TestWithParam<Pairing> {
 
 TEST_P(ComparedPosition, SeesEachElementOfEachHead) {
   for (const Suspicious look :
-       {suspicious_rows(GetParam(), false), suspicious_rows_anywhere(GetParam(), false)}) {
+       {suspicious_rows(GetParam(), false), suspicious_rows(GetParam(), false, false)}) {
     EXPECT_FALSE(suspicious(look, 0, 0));
     EXPECT_TRUE(suspicious(look, -1, 0));
     EXPECT_TRUE(suspicious(look, 0, -1));
@@ -196,7 +215,7 @@ TEST_P(ComparedPosition, TheFastestVersionAgreesWithTheOneForAllMachines) {
         }
       }
       for (const Suspicious look :
-           {suspicious_rows(GetParam(), stored), suspicious_rows_anywhere(GetParam(), stored)}) {
+           {suspicious_rows(GetParam(), stored), suspicious_rows(GetParam(), stored, false)}) {
         const auto is_suspicious = [&](double block, double vector) {
           return look({outputs.data(),
                        x.data(),

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "reports/numbers/summary.h"
-#include "reports/pages/certificate.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 
@@ -165,22 +164,6 @@ TEST(WordsBeside, TheHostLauncherHasNoSpeed) {
       EXPECT_EQ(contains(text, "judged by the host launcher: not timed"), on_host);
     }
   }
-}
-
-TEST(WordsBeside, ACertificateSaysThemAndDoesNotJoinAnother) {
-  CertificateRow row = sample_certificate();
-  row.judged_on = "native";
-  for (const char* word : {"judged on", "declared"})
-    EXPECT_FALSE(contains(certificate_text({row}), word)) << word;
-  row.judged_on = "host launcher";
-  EXPECT_TRUE(contains(certificate_text({row}), "| judged on | host launcher, not a GPU |"));
-  EXPECT_EQ(difference(row, sample_certificate()), "judged_on: host launcher, not ");
-  row.judged_on = device;
-  EXPECT_TRUE(contains(certificate_text({row}), "| judged on | " + device + " |"));
-  row = sample_certificate();
-  row.declared = in_f32;
-  EXPECT_TRUE(contains(certificate_text({row}), "| declared error | " + in_f32 + " |"));
-  EXPECT_EQ(difference(row, sample_certificate()), "declared: " + in_f32 + ", not ");
 }
 
 }  // namespace

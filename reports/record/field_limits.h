@@ -23,23 +23,18 @@ struct FieldLimits {
 inline const FieldLimits& limits_of(const std::string& field) {
   constexpr double any = std::numeric_limits<double>::max();
   constexpr FieldLimits numbers[] = {
-      {0, any, true,
-       " margin worst_margin bound block_bound vector_bound block_error vector_error "},
+      {0, any, true, " margin worst_margin bound "},
       {-any, any, true, " y "},
       {-0x1p32, 0x1p32, false, " x "},
-      {-0x1p31, 0x1p31 - 1, false,
-       " whole_first whole_last first last block_position vector_position "},
-      {0, 0x1p50, false, " blocks bytes working_set_bytes "},
+      {0, 0x1p50, false, " bytes working_set_bytes "},
       {-1e12, 1e12, false, " mapped_bytes steal_ms "},  // both may be given back
-      {0, 65536, false, " rotary_dim "},
       {1, 65536, false, " threads "},
-      {0, 1e300, false, " rope_theta "},
       {0, 1e6, false, " launch "},
       {0, 255, false, " exit_code "}};
   constexpr std::string_view names =  // none that a user may write at any length
       " kernel plugin summary pairing dtype property workload phase board chart series note "
       "version profile started_at finished_at device judged_on declared variant angle_contract "
-      "bound_unit error_unit cpu_features position_dtype direction throttled ";
+      "bound_unit cpu_features throttled ";
   thread_local std::unordered_map<std::string, FieldLimits> all;
   const auto [found, is_new] = all.try_emplace(field);
   if (!is_new) return found->second;

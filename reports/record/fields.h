@@ -1,5 +1,5 @@
-// The fields of each kind of row, listed once: writing, reading, results.csv and the check that the
-// parts of one certificate agree follow from these lists.
+// The fields of each kind of row, listed once: writing, reading and results.csv follow from these
+// lists.
 #pragma once
 #include <boost/preprocessor/seq/for_each.hpp>
 #include <boost/preprocessor/stringize.hpp>
@@ -26,7 +26,7 @@ ROPEWALK_FIELDS(each_field, VerdictRow, kernel, summary, plugin, angle_contract,
                 property, claim, verdict, reason, margin, bound, bound_unit, where, diagnosis,
                 planned, executed, compared_cases, compared, shrunk_case, replay, seconds, known,
                 cause, worst_margin, worst_replay, judged_on, declared, coverage, not_offered,
-                not_met, severity, same_cause, error)
+                not_met, severity, same_cause, error, part_of)
 ROPEWALK_FIELDS(each_field, TimingRow, kernel, summary, workload, source, phase, board, outcome,
                 reason, known, tokens, bytes, working_set_bytes, ns_per_token, iterations, probe_ns,
                 ns_per_token_median, gb_per_s_median, role, launch, epoch_us, threads, processors,
@@ -36,28 +36,11 @@ ROPEWALK_FIELDS(each_field, TimingRow, kernel, summary, workload, source, phase,
                 context_switches, between_calls, device, sets, host_ns_per_token, sm_mhz_before,
                 sm_mhz_after, throttled)
 ROPEWALK_FIELDS(each_field, CurveRow, chart, series, note, dtype, x, y)
-/// The fields in which all parts of one certificate must agree.
-ROPEWALK_FIELDS(each_common_field, CertificateRow, version, kernel, plugin, angle_contract, pairing,
-                dtype, rotary_dim, rope_theta, seed, cpu_features, code_file, code_fingerprint,
-                oracle_fingerprint, whole_first, whole_last, error_unit, block_bound, vector_bound,
-                enumerated, bounded, assumed, judged_on, declared, direction, position_dtype,
-                division)
-ROPEWALK_FIELDS(each_part_field, CertificateRow, first, last, planned, executed, compared, blocks,
-                block_error, block_position, block_pair, block_column, vector_error,
-                vector_position, vector_pair, calls, shortest_call, longest_call, long_calls,
-                sampled_i64, sampled_backward)
 ROPEWALK_FIELDS(each_field, KernelRow, kernel, summary, plugin, angle_contract, memory,
                 cpu_features, cannot_run, judged_on, error_bound)
 ROPEWALK_FIELDS(each_field, EndRow, exit_code, seconds, finished_at)
 
 #undef ROPEWALK_FIELDS
 #undef ROPEWALK_VISIT_FIELD
-
-template <class Row, class Visit>
-requires std::same_as<std::remove_const_t<Row>, CertificateRow>
-void each_field(Row& row, Visit&& visit) {
-  each_common_field(row, visit);
-  each_part_field(row, visit);
-}
 
 }  // namespace ropewalk::report

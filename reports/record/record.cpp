@@ -127,7 +127,7 @@ Row parse_row(const json& object) {
   const auto read = [&object](const char* name, auto& value) {
     const auto found = object.find(name);
     // Files from before these fields are read too.
-    const std::string_view added_later[] = {"same_cause", "error"};
+    const std::string_view added_later[] = {"same_cause", "error", "part_of"};
     if (found == object.end() && std::ranges::count(added_later, name) > 0) return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
@@ -198,15 +198,13 @@ class ResultsReader {
     }
     if (kind == KernelRow::kind)
       throw FieldError{"a row of ropewalk list --json, which is not a run"};
-    const std::array known = {VerdictRow::kind, TimingRow::kind, CurveRow::kind,
-                              CertificateRow::kind, EndRow::kind};
+    const std::array known = {VerdictRow::kind, TimingRow::kind, CurveRow::kind, EndRow::kind};
     if (std::ranges::find(known, kind) == known.end()) throw FieldError{"unknown kind of row"};
     if (!found_run_) throw FieldError{"a row stands before the run row"};
     if (results.complete) throw FieldError{"a row follows the end row of its run"};
     add(kind, object, results.verdicts);
     add(kind, object, results.timings);
     add(kind, object, results.curves);
-    add(kind, object, results.certificates);
     if (kind != EndRow::kind) return;
     results.end = parse_row<EndRow>(object);
     results.complete = true;
@@ -247,7 +245,6 @@ template std::string to_json_line(const RunRow&);
 template std::string to_json_line(const VerdictRow&);
 template std::string to_json_line(const TimingRow&);
 template std::string to_json_line(const CurveRow&);
-template std::string to_json_line(const CertificateRow&);
 template std::string to_json_line(const KernelRow&);
 template std::string to_json_line(const EndRow&);
 

@@ -82,6 +82,9 @@ struct VerdictRow {
   /// Set for a failure: the property, pairing and type of an earlier row of the kernel that has the
   /// same cause; and its error beside what is allowed, in the console's units. Empty: none.
   std::string same_cause, error;
+  /// Of a range that verify --exhaustive held, which is shrunk_case: the case of the whole range,
+  /// and what parts of one certificate agree in, as words. No time and no path.
+  std::string part_of;
 };
 
 /// The property name of a verdict on all properties at once, e.g. for a kernel that cannot run
@@ -198,41 +201,6 @@ struct CurveRow {
   std::string dtype = {};  ///< for chart error_over_position: the type of the kernel's data
 };
 
-/// Certifies that one kernel was held to its bound at every position first .. last
-/// (docs/certificate.md). The row holds no time and no host name, so the same work gives the same
-/// bytes.
-struct CertificateRow {
-  static constexpr std::string_view kind = "certificate";
-  std::string version, kernel, plugin, angle_contract, pairing, dtype;
-  std::int64_t rotary_dim = 0;
-  double rope_theta = 0;
-  std::uint64_t seed = 0;
-  std::string cpu_features;  ///< features that the kernel needs
-  std::string code_file, code_fingerprint, oracle_fingerprint;
-  std::int64_t whole_first = 0, whole_last = 0;  ///< the range that was requested
-  std::int64_t first = 0, last = 0;              ///< the part of that range which this row covers
-  std::int64_t planned = 0, executed = 0, compared = 0;  ///< numbers of positions
-  std::int64_t blocks = 0;  ///< positions * pairs; every block was compared
-  /// The calls that took each position once: their direction, and the type of their positions.
-  std::string direction, position_dtype;
-  std::string division;  ///< how positions are divided into calls, in words
-  std::int64_t calls = 0, shortest_call = 0, longest_call = 0;  ///< lengths in positions
-  std::int64_t long_calls = 0;  ///< those of the long lengths that `division` tells
-  std::int64_t sampled_i64 = 0, sampled_backward = 0;  ///< positions that further calls took
-  std::string error_unit;                   ///< "u"; "bound": of what each pair may be off
-  double block_error = 0, block_bound = 0;  ///< in error_unit
-  std::int64_t block_position = 0, block_pair = 0, block_column = 0;
-  double vector_error = 0, vector_bound = 0;  ///< in error_unit; "u" is that of the pair's length
-  std::int64_t vector_position = 0, vector_pair = 0;
-  std::string enumerated, bounded, assumed;  ///< what was done, in words
-  std::string judged_on, declared;           ///< as in VerdictRow
-};
-
-/// The unit of a row's errors in words: of blocks, or of full vectors.
-inline std::string shown_unit(const CertificateRow& row, bool of_block) {
-  return row.error_unit == "u" && !of_block ? "u rho" : row.error_unit;
-}
-
 /// One kernel that exists, as `list --json` prints it. A results file holds no such row.
 struct KernelRow {
   static constexpr std::string_view kind = "kernel";
@@ -257,7 +225,6 @@ struct Results {
   std::vector<VerdictRow> verdicts;
   std::vector<TimingRow> timings;
   std::vector<CurveRow> curves;
-  std::vector<CertificateRow> certificates;
   EndRow end;
   bool complete = false;  ///< an end row was found
 };

@@ -46,7 +46,6 @@ std::string lines_of(const Results& results) {
   for (const auto& row : results.verdicts) out += to_json_line(row) + "\n";
   for (const auto& row : results.timings) out += to_json_line(row) + "\n";
   for (const auto& row : results.curves) out += to_json_line(row) + "\n";
-  for (const auto& row : results.certificates) out += to_json_line(row) + "\n";
   return results.complete ? out + to_json_line(results.end) + "\n" : out;
 }
 
@@ -64,7 +63,7 @@ TEST_F(Record, EveryKindOfRowComesBack) {
   results.verdicts[1].coverage = "covered 99.9 % of 2-way interactions";
   results.verdicts[1].not_offered = "tokens above 1000";
   results.verdicts[1].not_met = {"tokens: 1, heads: 2", "<b>\n"};
-  results.certificates[0].judged_on = "host launcher";
+  results.verdicts[1].part_of = "kernel=phase version=1";
   results.verdicts[2].margin = infinity;
   results.verdicts[3].margin = -infinity;
   results.verdicts[4].margin = not_a_number;
@@ -83,7 +82,6 @@ TEST_F(Record, EveryKindOfRowComesBack) {
     for (const auto& row : results.verdicts) writer.write(row);
     for (const auto& row : results.timings) writer.write(row);
     for (const auto& row : results.curves) writer.write(row);
-    for (const auto& row : results.certificates) writer.write(row);
     writer.write(results.end);
   }
   const Results read = read_results(file);
@@ -94,7 +92,7 @@ TEST_F(Record, EveryKindOfRowComesBack) {
   EXPECT_EQ(read.verdicts[1].reason, results.verdicts[1].reason);
   EXPECT_EQ(read.verdicts[1].judged_on, results.verdicts[1].judged_on);
   EXPECT_EQ(read.verdicts[1].not_met, results.verdicts[1].not_met);
-  EXPECT_EQ(read.certificates[0].judged_on, "host launcher");
+  EXPECT_EQ(read.verdicts[1].part_of, results.verdicts[1].part_of);
   EXPECT_EQ(read.verdicts[2].margin, infinity);
   EXPECT_TRUE(std::isnan(read.verdicts[4].margin));
   EXPECT_EQ(read.timings[0].ns_per_token, results.timings[0].ns_per_token);
@@ -221,7 +219,7 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
 
 TEST_F(Record, FilesFromBeforeAFieldAreRead) {
   std::string line = to_json_line(sample_verdict());
-  const std::string later = R"(,"same_cause":"","error":"")";
+  const std::string later = R"(,"same_cause":"","error":"","part_of":"")";
   const std::size_t at = line.find(later);
   ASSERT_NE(at, std::string::npos) << line;
   EXPECT_EQ(refusal(run_line() + line.erase(at, later.size()) + "\n"), "");
@@ -284,9 +282,6 @@ TEST_F(Record, NumbersAndTextsHaveLimits) {
   expect(timing, "'iterations' is outside 0 .. ");
   timing.ns_per_token[0] = infinity;
   expect(timing, "'ns_per_token' is outside 0 .. ");
-  CertificateRow certificate = sample_certificate();
-  certificate.whole_last = std::int64_t{1} << 31;
-  expect(certificate, "'whole_last' is outside -2147483648 .. 2147483647");
 }
 
 TEST_F(Record, UnusableFilesAreNamed) {
@@ -324,13 +319,9 @@ TEST(ResultsSchema, DescribesEveryField) {
   EXPECT_EQ(schema.at("$schema"), "https://json-schema.org/draft/2020-12/schema");
   const Results results = sample_results();
   const std::map<std::string, std::string> lines = {
-      {"run", to_json_line(results.run)},
-      {"verdict", to_json_line(results.verdicts[0])},
-      {"timing", to_json_line(results.timings[0])},
-      {"curve", to_json_line(results.curves[0])},
-      {"certificate", to_json_line(results.certificates[0])},
-      {"kernel", to_json_line(KernelRow{})},
-      {"end", to_json_line(results.end)}};
+      {"run", to_json_line(results.run)},           {"verdict", to_json_line(results.verdicts[0])},
+      {"timing", to_json_line(results.timings[0])}, {"curve", to_json_line(results.curves[0])},
+      {"kernel", to_json_line(KernelRow{})},        {"end", to_json_line(results.end)}};
   EXPECT_EQ(schema.at("oneOf").size(), lines.size());
   for (const auto& [kind, line] : lines) {
     const json row = json::parse(line);

@@ -87,7 +87,6 @@ std::string fingerprint_of(const Results& results) {
   add_all(results.verdicts);
   add_all(results.timings);
   add_all(results.curves);
-  add_all(results.certificates);
   if (results.complete) add(results.end);
   return print.text();
 }

@@ -243,36 +243,6 @@ TimingRow sample_timing() {
   return row;
 }
 
-CertificateRow sample_certificate() {
-  CertificateRow row;
-  row.version = "0.1.0";
-  row.kernel = "phase";
-  row.angle_contract = "exact";
-  row.pairing = "half_split";
-  row.dtype = "f32";
-  row.rotary_dim = 128;
-  row.rope_theta = 10000;
-  row.seed = 20210420;
-  row.code_file = "ropewalk";
-  row.code_fingerprint = "fnv1a128:0";
-  row.oracle_fingerprint = "fnv1a128:1";
-  row.whole_last = row.last = 1023;
-  row.planned = row.executed = row.compared = 1024;
-  row.blocks = 1024 * 64;
-  row.error_unit = "u";
-  row.block_error = 0.7065;
-  row.block_bound = 2;
-  row.block_position = 77;
-  row.block_pair = 36;
-  row.block_column = 1;
-  row.vector_error = 2.5;
-  row.vector_bound = 4.236;
-  row.enumerated = "every block";
-  row.bounded = "the arithmetic";
-  row.assumed = "linearity";
-  return row;
-}
-
 Results results_of(std::vector<VerdictRow> verdicts, std::vector<TimingRow> timings) {
   Results results;
   results.run = sample_results().run;
@@ -302,7 +272,6 @@ Results sample_results() {
   add_timings(results);
   add_curves(results);
   add_error_curves(results);
-  results.certificates.push_back(sample_certificate());
   results.end = {1, 214.6, "2026-01-01T12:03:34Z"};
   results.complete = true;
   return results;

@@ -20,7 +20,6 @@ Results results_of(std::vector<VerdictRow> verdicts, std::vector<TimingRow> timi
 VerdictRow sample_verdict();
 TimingRow sample_timing();
 TimingRow sample_device_timing();  ///< the same of kernel `cuda` on a device
-CertificateRow sample_certificate();
 
 inline bool contains(const std::string& text, const std::string& what) {
   return text.find(what) != std::string::npos;

@@ -2,16 +2,13 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <optional>
 
 #include "base/fingerprint.h"
 #include "benchmarks/workloads/workloads.h"
-#include "harness/cases/names.h"
 #include "harness/process/given_plugin.h"
 #include "harness/worker/own_workers.h"
-#include "properties/exhaustive/certify.h"
+#include "properties/exhaustive/certificate.h"
 #include "properties/search/verify.h"
-#include "reports/pages/certificate.h"
 #include "tools/command/session.h"
 #include "tools/verbs/failure_text.h"
 #include "tools/verbs/verbs.h"
@@ -22,88 +19,44 @@ using namespace properties;
 using namespace report;
 namespace {
 
-constexpr std::int64_t least_position = -(std::int64_t{1} << 31);
-constexpr std::int64_t largest_position = (std::int64_t{1} << 31) - 1;
-
-PositionRange whole_range(const VerifyOptions& options) {
-  PositionRange range;
+ChunkPlan whole_plan(const VerifyOptions& options) {
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  ChunkPlan plan;
   const char* const end = options.positions.data() + options.positions.size();
-  const auto first = std::from_chars(options.positions.data(), end, range.first);
+  const auto first = std::from_chars(options.positions.data(), end, plan.first);
   const bool is_pair = first.ec == std::errc{} && first.ptr != end && *first.ptr == ':';
-  const auto last = std::from_chars(is_pair ? first.ptr + 1 : end, end, range.last);
-  if (last.ec != std::errc{} || last.ptr != end || range.first > range.last ||
-      range.first < least_position || range.last > largest_position)
+  const auto last = std::from_chars(is_pair ? first.ptr + 1 : end, end, plan.last);
+  if (last.ec != std::errc{} || last.ptr != end || plan.first > plan.last || plan.first < -limit ||
+      plan.last >= limit)
     throw UsageError("--positions " + options.positions +
                      ": must be A:B with -2147483648 <= A <= B <= 2147483647");
-  return range;
+  plan.rotary_dim = options.rotary_dim;
+  plan.rope_theta = options.rope_theta;
+  plan.seed = options.seed;
+  if (!options.dtype.empty()) plan.dtype = bench::dtype_of(options.dtype);
+  return plan;
 }
 
-// The pairing is half_split.
-ChunkPlan plan_of(const VerifyOptions& options, PositionRange whole) {
-  return {Pairing::half_split,
-          options.rotary_dim,
-          options.rope_theta,
-          options.seed,
-          whole.first,
-          whole.last,
-          options.dtype.empty() ? Dtype::f32 : bench::dtype_of(options.dtype)};
-}
-
-PositionRange own_range(const VerifyOptions& options, PositionRange whole) {
+PositionRange own_range(const VerifyOptions& options, const ChunkPlan& whole) {
   const auto& [i, n, taken_from] = options.shard;
-  const Division division(plan_of(options, whole));
-  const auto shards = shards_of(whole, n, division);
+  const auto shards = range_parts({whole.first, whole.last}, n, whole);
   if (!shards.empty()) return shards[static_cast<std::size_t>(i - 1)];
-  throw UsageError(fmt::format("--shard {}/{}: {} has too few calls of about {} positions for it",
-                               i, n, options.positions, division.usual_short));
+  throw UsageError(
+      fmt::format("--shard {}/{}: {} has too few calls for it", i, n, options.positions));
 }
 
-std::string fingerprint_of(const std::string& file) {
+// That of the file that holds apply: this program, or a plugin.
+std::string code_fingerprint(const KernelFacts& facts) {
+  const std::string file =
+      facts.plugin.empty() ? own_executable() : given_plugin(facts.plugin).file;
   if (auto print = fingerprint_of_file(file)) return *print;
   throw std::runtime_error(file + ": cannot be read");
 }
 
-// The file that holds apply: this program, or a plugin.
-std::string code_of(const KernelFacts& facts) {
-  return facts.plugin.empty() ? own_executable() : given_plugin(facts.plugin).file;
-}
-
-struct CertifiedCell {
-  CertifyPlan plan;
-  std::optional<VerdictRow> refused;
-};
-
 class ExhaustiveRun {
  public:
   explicit ExhaustiveRun(const VerifyOptions& options)
-      : options_(options), whole_(whole_range(options)), own_(own_range(options, whole_)) {
-    find_cells();
-  }
-
-  int go() {
-    if (!options_.shard.taken_from.empty())
-      fmt::print(options_.json ? stderr : stdout, "shard {}/{} by {}\n", options_.shard.i,
-                 options_.shard.n, options_.shard.taken_from);
-    Recorder recorder(options_, options_.out);
-    Progress progress(options_.quiet);
-    began_s_ = seconds_of_command();
-    for (const CertifiedCell& cell : cells_)
-      if (!cell.refused) to_do_ += static_cast<double>(own_.count());
-    for (const CertifiedCell& cell : cells_) {
-      const VerdictRow row = cell.refused ? *cell.refused : judge(cell, recorder, progress);
-      progress.clear();
-      recorder.write(row);
-      print(row);
-      verdicts_.push_back(row);
-    }
-    const int code = exit_code_of(verdicts_);
-    if (code == 0) finish();
-    recorder.finish(code);
-    return code;
-  }
-
- private:
-  void find_cells() {
+      : options_(options), whole_(whole_plan(options)), own_(own_range(options, whole_)) {
     require_kernels(options_);
     found_ = kernels_by_plugin(worker_options(options_));
     OwnWorkers workers(worker_options(options_), found_);
@@ -112,83 +65,67 @@ class ExhaustiveRun {
       if (!matches(options_.kernels, facts.name)) continue;
       Subject subject{workers.of(facts), oracle, facts};
       for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved}) {
-        CertifiedCell cell;
-        cell.plan.facts = facts;
-        cell.plan.chunk = plan_of(options_, whole_);
-        cell.plan.chunk.pairing = pairing;
-        cell.refused = cannot_certify(subject, cell.plan.chunk);
-        if (!cell.refused) identify(cell.plan);
-        cells_.push_back(std::move(cell));
+        ChunkPlan chunk = whole_;
+        chunk.pairing = pairing;
+        CertifyPlan& plan = plans_.emplace_back(plan_for(subject, chunk));
+        if (plan.row.verdict != Verdict::pass) continue;
+        to_do_ += static_cast<double>(own_.count());
+        plan.row.part_of +=
+            fmt::format(" version={} code={}", ROPEWALK_VERSION, code_fingerprint(facts));
       }
     }
   }
 
-  void identify(CertifyPlan& plan) {
-    const std::string code = code_of(plan.facts);
-    CertificateRow& row = plan.identity;
-    row = identity_of(plan.facts, plan.chunk);
-    row.version = ROPEWALK_VERSION;
-    row.code_file = std::filesystem::path(code).filename().string();
-    row.code_fingerprint = fingerprint_of(code);
-    row.oracle_fingerprint = rotations_of(plan).fingerprint();
-  }
-
-  // The tables of an angle contract are made once for both pairings and all kernels.
-  DoubleRotations& rotations_of(const CertifyPlan& plan) {
-    auto& made = tables_[plan.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE];
-    if (!made) {
-      Case c;
-      c.contract = plan.facts.angle_contract;
-      c.rotary_dim = plan.chunk.rotary_dim;
-      c.rope_theta = plan.chunk.rope_theta;
-      made.emplace(frequencies_of(c), c.contract == ROPE_CONTRACT_F32_ANGLE);
+  int go() {
+    if (!options_.shard.taken_from.empty())
+      fmt::print(options_.json ? stderr : stdout, "shard {}/{} by {}\n", options_.shard.i,
+                 options_.shard.n, options_.shard.taken_from);
+    Recorder recorder(options_, options_.out);
+    Progress progress(options_.quiet);
+    std::vector<VerdictRow> verdicts;
+    for (const CertifyPlan& plan : plans_) {
+      verdicts.push_back(plan.row.verdict == Verdict::pass ? judge(plan, recorder, progress)
+                                                           : plan.row);
+      progress.clear();
+      if (verdicts.back().verdict != Verdict::pass) recorder.write(verdicts.back());
+      print(verdicts.back());
     }
-    return *made;
+    const int code = exit_code_of(verdicts);
+    if (code == 0) finish();
+    recorder.finish(code);
+    return code;
   }
 
-  void show(const CertifiedCell& cell, Progress& progress) const {
-    const double s = seconds_of_command() - began_s_;
-    const double left = done_ > 0 ? s / done_ * (to_do_ - done_) : 0;
-    progress.show(fmt::format("{} {}: {:.1f} % of all, {:.0f} min {:02d} s left",
-                              cell.plan.facts.name, cell.plan.identity.pairing,
-                              100 * done_ / to_do_, std::floor(left / 60),
-                              static_cast<int>(left) % 60));
-  }
-
-  VerdictRow judge(const CertifiedCell& cell, Recorder& recorder, Progress& progress) {
+ private:
+  VerdictRow judge(const CertifyPlan& plan, Recorder& recorder, Progress& progress) {
     const double began_s = seconds_of_command();
-    std::vector<CertificatePart> parts;
+    const auto show = [&] {
+      const double left = done_ > 0 ? seconds_of_command() / done_ * (to_do_ - done_) : 0;
+      progress.show(fmt::format("{} {}: {:.1f} % of all, {:.0f} min {:02d} s left", plan.row.kernel,
+                                plan.row.pairing, 100 * done_ / to_do_, std::floor(left / 60),
+                                static_cast<int>(left) % 60));
+    };
+    constexpr std::int64_t about_a_piece = std::int64_t{1} << 22;  // takes a few seconds
     CertifyRun run;
-    run.options = options_for(worker_options(options_), cell.plan.facts);
-    run.known = found_.known.at(cell.plan.facts.plugin);
-    run.plan = cell.plan;
-    run.pieces = pieces_of(own_, Division(cell.plan.chunk));
+    run.options = options_for(worker_options(options_), plan.facts);
+    run.known = found_.known.at(plan.facts.plugin);
+    run.plan = plan;
+    run.pieces = range_parts(own_, own_.count() / about_a_piece + 1, plan.chunk);
     run.judges = static_cast<std::size_t>(options_.jobs);
-    show(cell, progress);
-    run.on_row = [&](const CertificateRow& row) {
+    show();
+    std::vector<CertificatePart> parts;
+    run.on_row = [&](const VerdictRow& row) {
       recorder.write(row);
       parts.push_back({row, options_.out});
-      done_ += static_cast<double>(row.compared);
-      show(cell, progress);
+      done_ += static_cast<double>(row.planned);
+      show();
     };
-    auto failure = certify(run, rotations_of(cell.plan));
-    const double seconds = seconds_of_command() - began_s;
-    if (failure) {
-      failure->seconds = seconds;
-      return *failure;
-    }
-    if (fingerprint_of(code_of(cell.plan.facts)) != cell.plan.identity.code_fingerprint)
-      throw std::runtime_error(code_of(cell.plan.facts) + " changed while it was judged");
-    // The parts are joined as merge does it. For this, a shard counts as a whole.
+    const auto failure = certify(run);
+    if (!failure && plan.row.part_of.find(code_fingerprint(plan.facts)) == std::string::npos)
+      throw std::runtime_error(plan.row.kernel + ": its file changed while it was judged");
+    VerdictRow row = failure ? *failure : joined(parts, own_).front();
+    row.seconds = seconds_of_command() - began_s;
     parts_.insert(parts_.end(), parts.begin(), parts.end());
-    for (CertificatePart& part : parts) {
-      part.row.whole_first = own_.first;
-      part.row.whole_last = own_.last;
-    }
-    VerdictRow row = passed(joined(std::move(parts)).front());
-    row.summary = cell.plan.facts.summary;
-    row.plugin = cell.plan.facts.plugin;  // a certificate holds no path
-    row.seconds = seconds;
     return row;
   }
 
@@ -198,9 +135,11 @@ class ExhaustiveRun {
     } else if (row.verdict == Verdict::pass) {
       if (!options_.quiet)
         fmt::print(
-            "PASS  {} ({}): {} positions {}:{}, {:.1f} s; worst margin {:.3f} of {:.4g} {} at {}\n",
+            "PASS  {} ({}): {} positions {}:{}, {:.1f} s; worst margin {:.3f} of {:.4g} {} at "
+            "{}{}\n",
             row.kernel, cell_and_words(row), row.planned, own_.first, own_.last, row.seconds,
-            row.margin, row.bound, row.bound_unit, row.where);
+            row.margin, row.bound, row.bound_unit, row.where,
+            row.reason.empty() ? "" : "; " + row.reason);
     } else if (is_not_run(row.verdict)) {
       if (!options_.quiet)
         print_lines(wrapped(fmt::format("{:<5} {} ({}): {}", row.verdict, row.kernel,
@@ -213,39 +152,33 @@ class ExhaustiveRun {
 
   // Writes the certificate. Only the whole range gets one.
   void finish() {
-    if (own_ != whole_) {
-      if (!options_.json)
-        fmt::print("shard {}/{} holds; ropewalk merge joins the shards\n", options_.shard.i,
-                   options_.shard.n);
-      return;
+    std::string done;
+    if (own_.first != whole_.first || own_.last != whole_.last) {
+      done = fmt::format("shard {}/{} holds; ropewalk merge joins the shards\n", options_.shard.i,
+                         options_.shard.n);
+    } else if (!options_.out.empty()) {
+      write_certificate(options_.out, joined(parts_));
+      done = fmt::format("certificate: {}/certificate.md\n", options_.out);
     }
-    if (options_.out.empty()) return;
-    write_certificate(options_.out, joined(parts_));
-    if (!options_.json)
-      fmt::print("certificate: {}\n",
-                 (std::filesystem::path(options_.out) / "certificate.md").string());
+    if (!options_.json) fmt::print("{}", done);
   }
 
   const VerifyOptions& options_;
-  PositionRange whole_, own_;
-  std::optional<DoubleRotations> tables_[2];
+  ChunkPlan whole_;  // of pairing half_split
+  PositionRange own_;
   PluginKernels found_;
-  std::vector<CertifiedCell> cells_;
+  std::vector<CertifyPlan> plans_;
   std::vector<CertificatePart> parts_;
-  std::vector<VerdictRow> verdicts_;
-  double began_s_ = 0;           // of the command
   double to_do_ = 0, done_ = 0;  // numbers of positions
 };
 
 void refuse_what_does_not_fit(const VerifyOptions& options) {
-  const auto refuse = [](const char* option) {
-    throw UsageError(std::string(option) + " cannot be combined with --exhaustive");
-  };
-  if (!options.properties.empty()) refuse("--property");
-  if (options.cases > 0) refuse("--cases");
-  if (!options.ledger.empty()) refuse("--ledger");
-  if (!options.write_ledger.empty()) refuse("--write-ledger");
-  if (!options.known_failures.empty()) refuse("--known-failures");
+  for (const auto& [is_given, option] :
+       {std::pair{!options.properties.empty(), "--property"},
+        std::pair{options.cases > 0, "--cases"}, std::pair{!options.ledger.empty(), "--ledger"},
+        std::pair{!options.write_ledger.empty(), "--write-ledger"},
+        std::pair{!options.known_failures.empty(), "--known-failures"}})
+    if (is_given) throw UsageError(std::string(option) + " cannot be combined with --exhaustive");
   if (options.dtype == word_of(Dtype::f64))
     throw UsageError(
         "--dtype f64 cannot be combined with --exhaustive: its judge has no more bits");

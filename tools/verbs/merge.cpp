@@ -8,32 +8,35 @@
 #include <optional>
 #include <set>
 
-#include "base/fingerprint.h"
-#include "benchmarks/workloads/workloads.h"
-#include "harness/worker/own_executable.h"
-#include "properties/exhaustive/division.h"
-#include "reports/pages/certificate.h"
-#include "reports/record/fields.h"
-#include "reports/record/record.h"
+#include "harness/cases/case.h"
+#include "properties/exhaustive/certificate.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
+using namespace properties;
 using namespace report;
 namespace {
 
 namespace fs = std::filesystem;
 
-// The certificate rows of a file. Throws BadMerge if it has none, or a failure.
+// The rows of a file that are parts of a certificate. Throws BadFile if it has none, or a failure.
 std::vector<CertificatePart> parts_of(const Results& results, const std::string& file) {
-  for (const VerdictRow& verdict : results.verdicts)
-    if (is_failure(verdict.verdict))
-      throw BadMerge(fmt::format("{}: {} of {} {} {}: a kernel that fails gets no certificate",
-                                 file, verdict.verdict, verdict.kernel, verdict.pairing,
-                                 verdict.dtype));
-  if (results.certificates.empty())
-    throw BadMerge(file + ": holds no certificate rows (verify --exhaustive writes them)");
   std::vector<CertificatePart> parts;
-  for (const CertificateRow& row : results.certificates) parts.push_back({row, file});
+  for (const VerdictRow& row : results.verdicts) {
+    if (is_failure(row.verdict))
+      throw BadFile(fmt::format("{}: {} of {}: a kernel that fails gets no certificate", file,
+                                row.verdict, name_of(row)));
+    if (row.part_of.empty()) continue;
+    try {
+      whole_plan_of(row);
+      range_of(row);
+    } catch (const harness::BadCase& bad) {
+      throw BadFile(fmt::format("{}: {}: {}", file, name_of(row), bad.what()));
+    }
+    parts.push_back({row, file});
+  }
+  if (parts.empty())
+    throw BadFile(file + ": holds no certificate rows (verify --exhaustive writes them)");
   return parts;
 }
 
@@ -44,7 +47,12 @@ struct ShardRun {
   Shard shard;
   std::vector<CertificatePart> parts;
   bool has_ended = false;
-  std::string differs;  // the first field in which it differs from most; empty: none
+  std::string differs;  // the first word in which it differs from most; empty: none
+  int rank() const { return !differs.empty() ? 2 : has_ended ? 0 : 1; }  // 0: whole
+  std::string fault() const {
+    if (!differs.empty()) return fmt::format("in {} is of another binary: {}", folder, differs);
+    return fmt::format("in {} was cut off (rows: {})", folder, parts.size());
+  }
 };
 
 // Takes an option out of a recorded command line and returns its value; empty if it is not there.
@@ -72,9 +80,9 @@ std::optional<ShardRun> read_run(const fs::path& folder) {
   take_option(run.command, "--out");
   const std::string shard = take_option(run.command, "--shard");
   if (const std::string wrong = shard.empty() ? "" : read_shard(shard, run.shard); !wrong.empty())
-    throw BadMerge(fmt::format("{}: --shard {}: {}", file.string(), shard, wrong));
+    throw BadFile(fmt::format("{}: --shard {}: {}", file.string(), shard, wrong));
   run.has_ended = results.complete;
-  if (run.has_ended || !results.certificates.empty()) run.parts = parts_of(results, file);
+  if (run.has_ended || !results.verdicts.empty()) run.parts = parts_of(results, file);
   return run;
 }
 
@@ -88,119 +96,61 @@ std::vector<ShardRun> runs_in(const fs::path& folder) {
     runs.push_back(std::move(*run));
     const ShardRun &first = runs.front(), &last = runs.back();
     if (last.shard.n != first.shard.n)
-      throw BadMerge(fmt::format("{} is one of {} shards, {} one of {}", first.folder,
-                                 first.shard.n, last.folder, last.shard.n));
+      throw BadFile(fmt::format("{} is one of {} shards, {} one of {}", first.folder, first.shard.n,
+                                last.folder, last.shard.n));
   }
   if (runs.empty())
-    throw BadMerge(folder.string() +
-                   ": no folder in it is of verify --exhaustive --shard i/n --out");
+    throw BadFile(folder.string() +
+                  ": no folder in it is of verify --exhaustive --shard i/n --out");
   return runs;
 }
 
-using RowOfCell = std::map<std::string, CertificateRow>;
-
-// For each kernel, pairing and data type a row of the binary that made most rows. Of as many, this
-// command's.
-RowOfCell usual_rows(const std::vector<ShardRun>& runs, const std::string& this_command) {
-  std::map<std::string, std::map<std::string, int>> votes;
-  RowOfCell usual;
-  for (const ShardRun& run : runs)
-    for (const CertificatePart& part : run.parts) {
-      const std::string cell = name_of(part.row);
-      std::string made_by;
-      each_common_field(
-          part.row, [&](const char*, const auto& value) { made_by += fmt::format("{}\n", value); });
-      int& count = votes[cell][made_by];
-      if (part.row.code_fingerprint == this_command) count |= 1;
-      count += 2;
-      const bool most =
-          std::ranges::all_of(votes[cell], [&](const auto& each) { return each.second <= count; });
-      if (most) usual[cell] = part.row;
-    }
-  return usual;
-}
-
+// Compares each with a row of the binary that made most rows of that kernel, pairing and data type.
 // Shards of another range or shape are refused.
-void compare_with_most(std::vector<ShardRun>& runs, const RowOfCell& usual) {
+void compare_with_most(std::vector<ShardRun>& runs) {
+  std::map<std::string, int> votes;
+  std::map<std::string, VerdictRow> usual;
+  for (const ShardRun& run : runs)
+    for (const auto& [row, file] : run.parts)
+      if (VerdictRow& of_most = usual[name_of(row)]; ++votes[row.part_of] > votes[of_most.part_of])
+        of_most = row;
   for (ShardRun& run : runs)
-    for (const CertificatePart& part : run.parts) {
-      run.differs = difference(part.row, usual.at(name_of(part.row)));
-      for (const char* asked :
-           {"rotary_dim:", "rope_theta:", "seed:", "whole_first:", "whole_last:"})
+    for (const auto& [row, file] : run.parts) {
+      run.differs = difference(row, usual.at(name_of(row)));
+      for (const char* asked : {"rotary_dim:", "rope_theta:", "seed:", "positions:", "tokens:"})
         if (run.differs.starts_with(asked))
-          throw BadMerge(run.folder + " is not part of the same run as most: " + run.differs);
+          throw BadFile(run.folder + " is not part of the same run as most: " + run.differs);
       if (!run.differs.empty()) break;
     }
 }
 
-std::string fault_of(const ShardRun* run) {
-  if (run == nullptr) return "is not there";
-  if (!run->differs.empty())
-    return fmt::format("in {} is of another binary: {}", run->folder, run->differs);
-  return fmt::format("in {} was cut off (rows: {})", run->folder, run->parts.size());
-}
-
-// The range of each shard; none if no shard has a row.
-std::vector<properties::PositionRange> ranges_of(const RowOfCell& usual, std::int64_t n) {
-  if (usual.empty()) return {};
-  const CertificateRow& row = usual.begin()->second;
-  if (row.rotary_dim < 2) return {};  // of a foreign file
-  const harness::ChunkPlan plan{Pairing::half_split,
-                                row.rotary_dim,
-                                row.rope_theta,
-                                row.seed,
-                                row.whole_first,
-                                row.whole_last,
-                                bench::dtype_of(row.dtype)};
-  return properties::shards_of({plan.first, plan.last}, n, properties::Division(plan));
-}
-
 // The rows of all shards in the folder; none if not all are whole, and then how to make the others
-// is printed. Throws BadMerge if they are not of one run.
+// is printed. Throws BadFile if they are not of one run.
 std::vector<CertificatePart> parts_in_folder(const MergeOptions& options) {
   std::vector<ShardRun> runs = runs_in(options.missing);
-  const std::string this_command = fingerprint_of_file(harness::own_executable()).value_or("");
-  const RowOfCell usual = usual_rows(runs, this_command);
-  compare_with_most(runs, usual);
-  const auto rank = [](const ShardRun& run) {
-    return run.differs.empty() ? (run.has_ended ? 0 : 1) : 2;
-  };
-  std::ranges::stable_sort(runs,
-                           [&](const ShardRun& a, const ShardRun& b) { return rank(a) < rank(b); });
+  compare_with_most(runs);
+  std::ranges::stable_sort(runs, {}, &ShardRun::rank);
   std::map<std::int64_t, const ShardRun*> best;
   for (const ShardRun& run : runs) best.emplace(run.shard.i, &run);
-  const auto ranges = ranges_of(usual, runs.front().shard.n);
   std::FILE* const to = options.json ? stderr : stdout;
   std::vector<CertificatePart> parts;
   std::int64_t there = 0;
-  Shard shard = runs.front().shard;
-  for (shard.i = 1; shard.i <= shard.n; ++shard.i) {
-    const auto found = best.find(shard.i);
+  const std::int64_t n = runs.front().shard.n;
+  for (std::int64_t i = 1; i <= n; ++i) {
+    const auto found = best.find(i);
     const ShardRun* const run = found == best.end() ? nullptr : found->second;
-    if (run != nullptr && rank(*run) == 0) {
+    if (run != nullptr && run->rank() == 0) {
       ++there;
       parts.insert(parts.end(), run->parts.begin(), run->parts.end());
     } else if (!options.quiet) {
-      const fs::path folder = fs::path(options.missing) / fmt::format("shard{}", shard.i);
-      fmt::print(to, "shard {}/{}", shard.i, shard.n);
-      if (!ranges.empty()) {
-        const auto [first, last] = ranges[static_cast<std::size_t>(shard.i - 1)];
-        fmt::print(to, " (positions {}:{})", first, last);
-      }
-      fmt::print(to, " {}\n  {} --shard {}/{} --out {}\n", fault_of(run), runs.front().command,
-                 shard.i, shard.n, shell_word(run == nullptr ? folder.string() : run->folder));
+      const fs::path folder = fs::path(options.missing) / fmt::format("shard{}", i);
+      fmt::print(to, "shard {}/{} {}\n  {} --shard {}/{} --out {}\n", i, n,
+                 run == nullptr ? "is not there" : run->fault(), runs.front().command, i, n,
+                 shell_word(run == nullptr ? folder.string() : run->folder));
     }
   }
-  if (!options.quiet) fmt::print(to, "{} of {} shards are there\n", there, shard.n);
-  if (there == shard.n) return parts;
-  const bool by_another = std::ranges::any_of(usual, [&](const auto& each) {
-    return each.second.plugin.empty() && each.second.code_fingerprint != this_command;
-  });
-  if (by_another)
-    fmt::print(
-        stderr,
-        "ropewalk: most shards are of another ropewalk than this; these lines need that one\n");
-  return {};
+  if (!options.quiet) fmt::print(to, "{} of {} shards are there\n", there, n);
+  return there == n ? parts : std::vector<CertificatePart>{};
 }
 
 }  // namespace
@@ -213,15 +163,14 @@ int run(const MergeOptions& options) {
     parts.insert(parts.end(), more.begin(), more.end());
   }
   if (parts.empty()) return 3;
-  const std::vector<CertificateRow> rows = joined(std::move(parts));
+  const std::vector<VerdictRow> rows = joined(std::move(parts));
   if (!options.out.empty()) write_certificate(options.out, rows);
-  for (const CertificateRow& row : rows) {
+  for (const VerdictRow& row : rows) {
     if (options.json)
       fmt::print("{}\n", to_json_line(row));
     else if (!options.quiet)
-      fmt::print("{} {} {}: positions {}:{}, worst block {:.6f} {}, worst vector {:.6f} {}\n",
-                 row.kernel, row.pairing, row.dtype, row.first, row.last, row.block_error,
-                 shown_unit(row, true), row.vector_error, shown_unit(row, false));
+      fmt::print("{}: positions {}:{}, worst margin {:.6f} of {:.4g} {}\n", name_of(row),
+                 range_of(row).first, range_of(row).last, row.margin, row.bound, row.bound_unit);
   }
   return 0;
 }
