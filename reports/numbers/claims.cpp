@@ -6,12 +6,73 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "reports/numbers/places.h"
 
 namespace ropewalk::report {
 namespace {
+
+/// A ratio of times as its distance from 1, in percent.
+std::string percents(double ratio) {
+  return ratio <= 11 ? fmt::format("{:+.2f}", 100 * (ratio - 1)) : ">+1000";
+}
+
+std::string floor_text(double floor) {
+  if (!std::isfinite(floor)) return "not known";
+  if (floor > 10) return "more than 1,000 %";
+  return fmt::format("{:.2f} %{}", 100 * floor, floor > useful_floor ? " (noisy)" : "");
+}
+
+std::string claim_text(const Claim& claim, const ClaimGroup& group) {
+  std::string text = fmt::format("  {:<26} ", claim.kernel);
+  if (!claim.has_speed) return text + fmt::format("{}: {}\n", claim.outcome, claim.reason);
+  text += fmt::format("{:>10.2f} ns/token", claim.ns_per_token);
+  if (claim.ceiling_share > 0)
+    text += fmt::format(" {:>18}", ceiling_share_text(100 * claim.ceiling_share) +
+                                       (claim.ceiling_share > 1 ? "" : " of ceiling"));
+  else
+    text += fmt::format(" {:>18}", is_reference(claim.role) ? word(claim.role) : "");
+  const std::string words = claim.rows.empty() ? "" : words_beside(*claim.rows.front());
+  std::string end = words.empty() ? "\n" : fmt::format("\n{:>29}{}\n", "", words);
+  if (const std::string ratio = unfused_text(claim); !ratio.empty()) end = ", " + ratio + end;
+  if (claim.role == Role::baseline) return text + "  baseline" + end;
+  if (claim.interval.rounds == 0) return text + end;
+  text += fmt::format("  {:<10} {:>7} % of time", claim.outcome, percents(claim.interval.ratio));
+  if (std::isfinite(claim.interval.high))
+    text += fmt::format(" [{}, {}]", percents(claim.interval.low), percents(claim.interval.high));
+  if (claim.interval.is_of_launches) text += " over launches";
+  if (claim.outcome == Outcome::unresolved) text += ", " + why_open(claim, group);
+  return text + end;
+}
+
+/// A round in which both were timed: log(time of a / time of b), and whether the processor was slow
+/// in neither.
+struct RoundRatio {
+  double log;
+  bool is_quiet;
+};
+
+std::vector<RoundRatio> round_ratios(const TimingRow& a, const TimingRow& b, double slow_a_ns,
+                                     double slow_b_ns) {
+  std::vector<RoundRatio> out;
+  const auto is_quiet = [](const TimingRow& row, std::size_t i, double slow_ns) {
+    return i >= row.probe_ns.size() || static_cast<double>(row.probe_ns[i]) <= slow_ns;
+  };
+  const std::size_t rounds = std::min(a.ns_per_token.size(), b.ns_per_token.size());
+  for (std::size_t i = 0; i < rounds; ++i)
+    if (is_time(a.ns_per_token[i]) && is_time(b.ns_per_token[i]))
+      out.push_back({std::log(a.ns_per_token[i]) - std::log(b.ns_per_token[i]),
+                     is_quiet(a, i, slow_a_ns) && is_quiet(b, i, slow_b_ns)});
+  return out;
+}
+
+const TimingRow* row_of_launch(const Claim& claim, std::int64_t launch) {
+  for (const TimingRow* row : claim.rows)
+    if (row->launch == launch) return row;
+  return nullptr;
+}
 
 // Independent work that takes so many times as long as at best is that of a slower processor. Two
 // threads of a core cost each other 1.25 times and more.
@@ -242,6 +303,63 @@ std::string disturbances(const Claim& claim, const ClaimGroup& group) {
 }
 
 }  // namespace
+
+std::string claims_as_text(const Claims& claims) {
+  std::string text;
+  for (const ClaimGroup& group : claims.groups) {
+    text += fmt::format("{}  ({}{}", group.workload, group.board, threads_text(group.threads));
+    if (!group.baseline.empty())
+      text += fmt::format("; to {}, noise floor {}, epochs of {:.0f} us, blocks of {} round{}",
+                          group.baseline, floor_text(group.noise_floor), group.epoch_us,
+                          group.block, group.block == 1 ? "" : "s");
+    if (group.slow_share >= 0.005)
+      text += fmt::format(", {:.0f} % of them on a slower processor", 100 * group.slow_share);
+    text += ")\n";
+    std::vector<const Claim*> ordered;
+    for (const Claim& claim : group.claims) ordered.push_back(&claim);
+    std::ranges::stable_sort(ordered, [](const Claim* a, const Claim* b) {
+      return std::pair(!a->has_speed, a->ns_per_token) < std::pair(!b->has_speed, b->ns_per_token);
+    });
+    for (const Claim* claim : ordered) text += claim_text(*claim, group);
+  }
+  if (!claims.valid) text += "INVALID: " + claims.invalid_because + "\n";
+  return text;
+}
+
+PairedRounds::PairedRounds(const Claim& a, const Claim& b) {
+  constexpr std::ptrdiff_t enough = 20;
+  LaunchLogs quiet;
+  for (const TimingRow* row : a.rows) {
+    const TimingRow* other = row_of_launch(b, row->launch);
+    if (other == nullptr) continue;
+    std::vector<double> all, some;
+    for (const RoundRatio& round : round_ratios(*row, *other, a.slow_ns, b.slow_ns)) {
+      all.push_back(round.log);
+      if (round.is_quiet) some.push_back(round.log);
+    }
+    if (all.empty()) continue;
+    undisturbed.insert(undisturbed.end(), some.begin(), some.end());
+    if (some.size() == all.size() || std::ssize(some) >= enough) quiet.push_back(std::move(some));
+    logs.push_back(std::move(all));
+  }
+  is_mixed = quiet.size() < logs.size() &&
+             (std::ssize(quiet) < least_launches || 2 * quiet.size() < logs.size());
+  if (is_mixed) return;
+  look = share_of_look(std::ssize(logs)) / share_of_look(std::ssize(quiet));
+  logs = std::move(quiet);
+}
+
+Interval PairedRounds::interval(double error) const {
+  return widened(ratio_interval(logs, look * error), error * share_of_look(std::ssize(logs)));
+}
+
+Interval PairedRounds::widened(Interval interval, double error) const {
+  if (!is_mixed || interval.rounds == 0) return interval;
+  const Interval of_them = sign_interval(undisturbed, error);
+  interval.low = std::min(interval.low, of_them.low);
+  interval.high = std::max(interval.high, of_them.high);
+  return interval;
+}
 
 double error_of_pairs(std::int64_t kernels) {
   return claim_error / static_cast<double>(std::max<std::int64_t>(kernels * (kernels - 1) / 2, 1));
