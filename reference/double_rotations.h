@@ -37,8 +37,6 @@ class DoubleRotations {
   /// The same in double-double, better than 2^-100, with the same bits on every machine.
   Rotation exact(std::int64_t position, std::size_t pair);
 
-  const std::vector<double>& inv_freq() const { return inv_freq_; }
-
   /// A fingerprint of the frequencies and of every row of the exact tables.
   std::string fingerprint();
 

@@ -130,13 +130,123 @@ class Certifier {
  private:
   bool is_stored() const { return precision_.stored_u > 0; }
   std::int64_t values() const { return ChunkRunner::heads * plan_.chunk.rotary_dim / 2; }
-  void compare(const RangeCall& call, Finding& worst);
-  void look_closely(std::int64_t position, const ChunkForm& form, const float* outputs,
-                    Finding& worst);
+
+  // |y - r x| for a pair of a head at one position, in its own bound. It uses sqrt of squares and
+  // not hypot, so all machines give the same bits. NaN is infinite.
   double margin_of(const float* y, const float* x, PairIndex at, const Rotation& r,
-                   double relative_bound) const;
-  VerdictRow smallest(RangeCall call, Finding finding);
-  VerdictRow row_on(const RangeCall& call, const Finding& finding) const;
+                   double relative_bound) const {
+    const auto length = [](const Complex<double>& z) {
+      return std::sqrt(z.re * z.re + z.im * z.im);
+    };
+    const auto rounded = [](const PairValue& z) {
+      return Complex<double>{static_cast<double>(z.re), static_cast<double>(z.im)};
+    };
+    const PairValue in{DoubleDouble(x[at.first]), DoubleDouble(x[at.second])};
+    const PairValue out{DoubleDouble(y[at.first]), DoubleDouble(y[at.second])};
+    const PairValue expected = rotate(in, r);
+    const double computed = relative_bound * length(rounded(in));
+    const auto [re, im] = rounded(expected);
+    const Complex<double> stored{bounds::half_ulp(precision_, std::abs(re) + computed),
+                                 bounds::half_ulp(precision_, std::abs(im) + computed)};
+    const double margin = length(rounded(out - expected)) / (computed + length(stored));
+    return std::isfinite(margin) ? margin : std::numeric_limits<double>::infinity();
+  }
+
+  // Compares every pair of a position with the exact rotation.
+  void look_closely(std::int64_t position, const ChunkForm& form, const float* outputs,
+                    Finding& worst) {
+    const std::int64_t dim = plan_.chunk.rotary_dim, half = dim / 2;
+    const float* const inputs = runner_.inputs_of(position);
+    for (std::int64_t i = 0; i < half; ++i) {
+      const PairIndex at = pair_index(plan_.chunk.pairing, i, half);
+      const Rotation r =
+          rotations_.exact(form == backward ? -position : position, static_cast<std::size_t>(i));
+      for (std::int64_t h = 0; h < ChunkRunner::heads; ++h) {
+        const double bound = h < 2 ? block_bound_ : vector_bound_;
+        const double margin = margin_of(outputs + h * dim, inputs + h * dim, at, r, bound);
+        if (margin <= worst.margin) continue;
+        worst.margin = margin;
+        worst.bound = is_stored() ? 1 : bound / precision_.u;
+        worst.bound_unit = is_stored() ? "bound" : h < 2 ? "u" : "u rho";
+        worst.where =
+            fmt::format("position {}, pair {}, {}{}", position, i, head_words[h], words_of(form));
+        if (margin > 1)
+          worst.reason = std::isfinite(margin) ? "a pair is too far from the exact rotation"
+                                               : "a pair is not finite, or was not written";
+      }
+    }
+  }
+
+  // Looks closely at the positions that could hold a new worst, up to the first that fails. The way
+  // back turns as the position does whose sign is the other.
+  void compare(const RangeCall& call, Finding& worst) {
+    // The limit of errors that are surely no larger than the worst so far. What is compared is off
+    // by the error of the rotations and by roundings, together 2^-49 of |x|. A bound that is a sum
+    // of two parts is at least the root of the sum of their squares.
+    const auto limit_below = [&](double bound) -> SquaredLimit {
+      const double times = worst.margin * (1 - 0x1p-40) - 4 * DoubleRotations::error / bound;
+      if (times <= 0) return {-1, 0};
+      return {times * bound * times * bound, is_stored() ? times * times : 0};
+    };
+    BlockRow look{};
+    look.half = plan_.chunk.rotary_dim / 2;
+    look.stored_u = precision_.stored_u;
+    look.stored_least = precision_.stored_least();
+    for (std::int64_t t = 0; t < call.positions.count() && worst.margin <= 1; ++t) {
+      const std::int64_t position = call.positions.first + t;
+      look.outputs = runner_.outputs(t);
+      look.x = runner_.inputs_of(position) + 2 * plan_.chunk.rotary_dim;
+      look.rotations = rotations_.row(call.form == backward ? -position : position);
+      look.block = limit_below(block_bound_);
+      look.vector = limit_below(vector_bound_);
+      if (suspicious_(look)) look_closely(position, call.form, look.outputs, worst);
+      worst.compared += values();
+      runner_.judged(t);
+    }
+  }
+
+  // Halves a call as long as one half fails alone. A kernel may be wrong at a position only where a
+  // call crosses it, so what is left may be the whole call. A hang is not cut down, as each try
+  // would take seconds.
+  VerdictRow smallest(RangeCall call, Finding finding) {
+    const PositionRange whole = call.positions;
+    const auto fails = [&](PositionRange part) {
+      Finding again;
+      judge_call({part, call.form}, again);
+      if (!is_failure(verdict_of(again))) return false;
+      finding = again;
+      call.positions = part;
+      return true;
+    };
+    const auto can_be_cut = [&] {
+      return call.positions.count() > 1 &&
+             (finding.kind == Finding::Kind::measured || finding.kind == Finding::Kind::crash);
+    };
+    while (can_be_cut()) {
+      const PositionRange now = call.positions;
+      const std::int64_t middle = now.first + now.count() / 2;
+      if (!fails({now.first, middle - 1}) && !fails({middle, now.last})) break;
+    }
+    if (can_be_cut() && call.positions == whole && !fails(whole))
+      finding.reason += " (the same call, made again alone, holds)";
+    return row_on(call, finding);
+  }
+
+  VerdictRow row_on(const RangeCall& call, const Finding& finding) const {
+    PropertyRun run;
+    run.planned = run.executed = run.compared = call.positions.count();
+    run.values = finding.compared;
+    run.worst = finding;
+    const Case c = case_of(runner_, call);
+    if (!finding.holds()) run.failing = c;
+    VerdictRow row = plan_.row;
+    fill_verdict(row, run, plan_.facts, "");
+    if (row.verdict == Verdict::pass)
+      row.shrunk_case = words_without_path(c);
+    else
+      row.part_of.clear();
+    return row;
+  }
 
   CertifyPlan plan_;
   bounds::Precision precision_;
@@ -145,121 +255,6 @@ class Certifier {
   ChunkRunner runner_;
   Suspicious suspicious_;
 };
-
-// |y - r x| for a pair of a head at one position, in its own bound. It uses sqrt of squares and not
-// hypot, so all machines give the same bits. NaN is infinite.
-double Certifier::margin_of(const float* y, const float* x, PairIndex at, const Rotation& r,
-                            double relative_bound) const {
-  const auto length = [](const Complex<double>& z) { return std::sqrt(z.re * z.re + z.im * z.im); };
-  const auto rounded = [](const PairValue& z) {
-    return Complex<double>{static_cast<double>(z.re), static_cast<double>(z.im)};
-  };
-  const PairValue in{DoubleDouble(x[at.first]), DoubleDouble(x[at.second])};
-  const PairValue out{DoubleDouble(y[at.first]), DoubleDouble(y[at.second])};
-  const PairValue expected = rotate(in, r);
-  const double computed = relative_bound * length(rounded(in));
-  const auto [re, im] = rounded(expected);
-  const Complex<double> stored{bounds::half_ulp(precision_, std::abs(re) + computed),
-                               bounds::half_ulp(precision_, std::abs(im) + computed)};
-  const double margin = length(rounded(out - expected)) / (computed + length(stored));
-  return std::isfinite(margin) ? margin : std::numeric_limits<double>::infinity();
-}
-
-// Compares every pair of a position with the exact rotation.
-void Certifier::look_closely(std::int64_t position, const ChunkForm& form, const float* outputs,
-                             Finding& worst) {
-  const std::int64_t dim = plan_.chunk.rotary_dim, half = dim / 2;
-  const float* const inputs = runner_.inputs_of(position);
-  for (std::int64_t i = 0; i < half; ++i) {
-    const PairIndex at = pair_index(plan_.chunk.pairing, i, half);
-    const Rotation r =
-        rotations_.exact(form == backward ? -position : position, static_cast<std::size_t>(i));
-    for (std::int64_t h = 0; h < ChunkRunner::heads; ++h) {
-      const double bound = h < 2 ? block_bound_ : vector_bound_;
-      const double margin = margin_of(outputs + h * dim, inputs + h * dim, at, r, bound);
-      if (margin <= worst.margin) continue;
-      worst.margin = margin;
-      worst.bound = is_stored() ? 1 : bound / precision_.u;
-      worst.bound_unit = is_stored() ? "bound" : h < 2 ? "u" : "u rho";
-      worst.where =
-          fmt::format("position {}, pair {}, {}{}", position, i, head_words[h], words_of(form));
-      if (margin > 1)
-        worst.reason = std::isfinite(margin) ? "a pair is too far from the exact rotation"
-                                             : "a pair is not finite, or was not written";
-    }
-  }
-}
-
-// Looks closely at the positions that could hold a new worst, up to the first that fails. The way
-// back turns as the position does whose sign is the other.
-void Certifier::compare(const RangeCall& call, Finding& worst) {
-  // The limit of errors that are surely no larger than the worst so far. What is compared is off by
-  // the error of the rotations and by roundings, together 2^-49 of |x|. A bound that is a sum of
-  // two parts is at least the root of the sum of their squares.
-  const auto limit_below = [&](double bound) -> SquaredLimit {
-    const double times = worst.margin * (1 - 0x1p-40) - 4 * DoubleRotations::error / bound;
-    if (times <= 0) return {-1, 0};
-    return {times * bound * times * bound, is_stored() ? times * times : 0};
-  };
-  BlockRow look{};
-  look.half = plan_.chunk.rotary_dim / 2;
-  look.stored_u = precision_.stored_u;
-  look.stored_least = precision_.stored_least();
-  for (std::int64_t t = 0; t < call.positions.count() && worst.margin <= 1; ++t) {
-    const std::int64_t position = call.positions.first + t;
-    look.outputs = runner_.outputs(t);
-    look.x = runner_.inputs_of(position) + 2 * plan_.chunk.rotary_dim;
-    look.rotations = rotations_.row(call.form == backward ? -position : position);
-    look.block = limit_below(block_bound_);
-    look.vector = limit_below(vector_bound_);
-    if (suspicious_(look)) look_closely(position, call.form, look.outputs, worst);
-    worst.compared += values();
-    runner_.judged(t);
-  }
-}
-
-// Halves a call as long as one half fails alone. A kernel may be wrong at a position only where a
-// call crosses it, so what is left may be the whole call. A hang is not cut down, as each try would
-// take seconds.
-VerdictRow Certifier::smallest(RangeCall call, Finding finding) {
-  const PositionRange whole = call.positions;
-  const auto fails = [&](PositionRange part) {
-    Finding again;
-    judge_call({part, call.form}, again);
-    if (!is_failure(verdict_of(again))) return false;
-    finding = again;
-    call.positions = part;
-    return true;
-  };
-  const auto can_be_cut = [&] {
-    return call.positions.count() > 1 &&
-           (finding.kind == Finding::Kind::measured || finding.kind == Finding::Kind::crash);
-  };
-  while (can_be_cut()) {
-    const PositionRange now = call.positions;
-    const std::int64_t middle = now.first + now.count() / 2;
-    if (!fails({now.first, middle - 1}) && !fails({middle, now.last})) break;
-  }
-  if (can_be_cut() && call.positions == whole && !fails(whole))
-    finding.reason += " (the same call, made again alone, holds)";
-  return row_on(call, finding);
-}
-
-VerdictRow Certifier::row_on(const RangeCall& call, const Finding& finding) const {
-  PropertyRun run;
-  run.planned = run.executed = run.compared = call.positions.count();
-  run.values = finding.compared;
-  run.worst = finding;
-  const Case c = case_of(runner_, call);
-  if (!finding.holds()) run.failing = c;
-  VerdictRow row = plan_.row;
-  fill_verdict(row, run, plan_.facts, "");
-  if (row.verdict == Verdict::pass)
-    row.shrunk_case = words_without_path(c);
-  else
-    row.part_of.clear();
-  return row;
-}
 
 // The property that replay lines name. Makes the call of the line again, with the same data and
 // bounds.
