@@ -287,7 +287,6 @@ constexpr std::size_t judged_one_in = 32, fewest_judged = 4, fewest_judged_later
 constexpr std::size_t fewest_rounds = 6;
 constexpr double worth_a_trial_s = 1;  // of a group; the trial takes a tenth of a second
 constexpr double overhead = 2;         // a first guess: the time of a round over that of its epochs
-constexpr int spins = 21;              // samples, which take 4 ms
 
 /// Time in ms that a hypervisor took from all processors; 0 if the system does not tell.
 double stolen_ms() {
@@ -319,7 +318,7 @@ class GroupRounds : ContestantCalls {
                                          refreshes_one_in_ == 1, of_.steady))
       return refused;
     memory_.begin_group();
-    const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_ns(spins);
+    const double stolen_before_ms = stolen_ms();
     if (Contestant* refused = choose_epoch()) return refused;
     if (Contestant* refused = until_ ? run_designs(oracle) : run_as_many(oracle)) return refused;
     const bool watches_pauses = is_first_ || one_in(4);  // they take long
@@ -329,7 +328,7 @@ class GroupRounds : ContestantCalls {
            !rests_between_calls(e, contestants_.front(), crew_, watch_, next_random(random_))))
         return &e;
     of_.epoch_s = epoch_s_;
-    finish(stolen_ms() - stolen_before_ms, spin_ns_before);
+    finish(stolen_ms() - stolen_before_ms);
     return nullptr;
   }
 
@@ -549,8 +548,7 @@ class GroupRounds : ContestantCalls {
     return !e.cell().refusal;
   }
 
-  void finish(double stolen, double spin_ns_before) {
-    const double spin_ns_after = spin_ns(spins);
+  void finish(double stolen) {
     for (Contestant& e : contestants_) {
       TimingRow& row = e.cell().row;
       row.outcome = Outcome::measured;
@@ -559,8 +557,6 @@ class GroupRounds : ContestantCalls {
       row.threads = crew_.size();
       row.processors = crew_.processors();
       row.steal_ms = stolen;
-      row.spin_ns_before = spin_ns_before;
-      row.spin_ns_after = spin_ns_after;
       row.heap_calls = static_cast<double>(e.heap_calls) / static_cast<double>(e.called);
       row.mapped_bytes = static_cast<double>(e.mapped_bytes) / static_cast<double>(e.called);
       if (const rope_kernel* kernel = e.cell().kernel();

@@ -42,7 +42,6 @@ void put_before(const TimingRow& earlier, TimingRow& row) {
   put(earlier.iterations, row.iterations);
   put(earlier.probe_ns, row.probe_ns);
   row.steal_ms += earlier.steal_ms;
-  row.spin_ns_before = earlier.spin_ns_before;
   row.between_calls = std::max(row.between_calls, earlier.between_calls);
   row.slow_calls = earlier.slow_calls;
   row.slow_times = earlier.slow_times;

@@ -121,7 +121,6 @@ TEST(DoctorProbe, ThisMachineCanBeProbed) {
   EXPECT_GT(m.core.ns, 0);
   EXPECT_GE(m.core.spread, 0);
   EXPECT_EQ(examine(m).size(), 6u);
-  EXPECT_GT(spin_ns(), 0);
 }
 
 }  // namespace

@@ -14,26 +14,7 @@ double ns_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::nano>(to - from).count();
 }
 
-/// The time of one step in a chain of dependent multiplications, in ns.
-double ns_of_chain(int steps) {
-  std::uint64_t chain = 1;
-  const auto start = Clock::now();
-  for (int step = 0; step < steps; ++step) {
-    chain = chain * 6364136223846793005u + 1;
-    asm volatile("" : "+r"(chain));  // each step waits for the previous one
-  }
-  return ns_between(start, Clock::now()) / steps;
-}
-
 }  // namespace
-
-double spin_ns(int samples) {
-  constexpr int steps = 50'000;
-  std::vector<double> ns;
-  for (int i = 0; i < samples; ++i) ns.push_back(ns_of_chain(steps));
-  std::ranges::nth_element(ns, ns.begin() + samples / 2);
-  return ns[static_cast<std::size_t>(samples / 2)];
-}
 
 // Loads over L2 would tell too much: after a kernel that had left it full of lines to write back
 // they took up to a third longer.

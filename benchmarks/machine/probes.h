@@ -1,4 +1,4 @@
-// Small measurements of the machine itself: its clock rate, and the load of other programs.
+// Small measurements of the machine itself: the state of the processor, and memory.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,12 +7,9 @@
 
 namespace ropewalk::bench {
 
-/// The median time of one step in a chain of dependent multiplications, in ns. It shows the clock
-/// rate from inside. Takes about 20 ms for 101 samples.
-double spin_ns(int samples = 101);
-
 /// The time of a piece of independent multiplications, and of loads over L1, in ns. A neighbour on
-/// the core makes it longer, which a chain does not show. Takes about 2 us.
+/// the core makes it longer, which a chain of multiplications and stolen time do not show. Takes
+/// about 2 us.
 double throughput_probe();
 
 /// Its median over 0.1 s, in ns, and how far the slowest tenth lies above the fastest fiftieth.

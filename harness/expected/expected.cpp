@@ -111,10 +111,6 @@ bool names(const Expectation& e, const LedgerKey& key) {
          matches(e.properties, key.property);
 }
 
-void append(std::string& list, const std::string& word) {
-  list += (list.empty() ? "" : ",") + word;
-}
-
 }  // namespace
 
 std::string offered(const std::string& feature) {
@@ -165,12 +161,13 @@ std::string to_text(const Ledger& ledger, const std::set<std::string>& all) {
     cells[key.kernel + ' ' + key.contract][{key.pairing, key.dtype}].insert(key.property);
   std::string out = "# KERNEL CONTRACT PAIRINGS DTYPES PROPERTY... (docs/ledger.md)\n";
   for (const auto& [kernel, held_in] : cells) {
-    std::map<std::pair<std::string, std::string>, std::string> dtypes, pairings;
+    std::map<std::pair<std::string, std::string>, std::set<std::string>> dtypes, pairings;
     for (const auto& [cell, held] : held_in)
-      append(dtypes[{cell.first, properties_text(held, all)}], cell.second);
-    for (const auto& [at, of] : dtypes) append(pairings[{of, at.second}], at.first);
+      dtypes[{cell.first, properties_text(held, all)}].insert(cell.second);
+    for (const auto& [at, of] : dtypes)
+      pairings[{fmt::format("{}", fmt::join(of, ",")), at.second}].insert(at.first);
     for (const auto& [at, of] : pairings)
-      out += fmt::format("{} {} {}{}\n", kernel, of, at.first, at.second);
+      out += fmt::format("{} {} {}{}\n", kernel, fmt::join(of, ","), at.first, at.second);
   }
   return out;
 }

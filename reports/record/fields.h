@@ -31,10 +31,9 @@ ROPEWALK_FIELDS(each_field, TimingRow, kernel, summary, workload, source, phase,
                 reason, known, tokens, bytes, working_set_bytes, ns_per_token, iterations, probe_ns,
                 ns_per_token_median, gb_per_s_median, role, launch, epoch_us, threads, processors,
                 variant, table_bytes, workspace_bytes, judged_on, heap_calls, mapped_bytes,
-                prepare_s, kept_bytes, slow_calls, slow_times, spin_ns_before, spin_ns_after,
-                involuntary_switches, page_faults, steal_ms, off_cpu_share, reverified,
-                context_switches, between_calls, device, sets, host_ns_per_token, sm_mhz_before,
-                sm_mhz_after, throttled)
+                prepare_s, kept_bytes, slow_calls, slow_times, involuntary_switches, page_faults,
+                steal_ms, off_cpu_share, reverified, context_switches, between_calls, device, sets,
+                host_ns_per_token, sm_mhz_before, sm_mhz_after, throttled)
 ROPEWALK_FIELDS(each_field, CurveRow, chart, series, note, dtype, x, y)
 ROPEWALK_FIELDS(each_field, KernelRow, kernel, summary, plugin, angle_contract, memory,
                 cpu_features, cannot_run, judged_on, error_bound)

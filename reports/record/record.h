@@ -160,9 +160,6 @@ struct TimingRow {
   std::int64_t slow_calls = 0;
   double slow_times = 0;
   // The counters of what disturbed the rounds.
-  /// The time of one step in a chain of multiplications, in ns, just before and just after the
-  /// group's rounds. The two differ if the clock rate changed. 0 means not probed.
-  double spin_ns_before = 0, spin_ns_after = 0;
   std::int64_t involuntary_switches = 0, page_faults = 0;
   double steal_ms = 0;          ///< summed over all processors, from /proc/stat
   double off_cpu_share = 0;     ///< 1 - CPU time / wall time

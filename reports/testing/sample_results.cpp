@@ -126,8 +126,6 @@ TimingRow timing_of(const Size& size, const std::string& board, const std::strin
   row.gb_per_s_median = 40960 / row.ns_per_token_median;
   row.involuntary_switches = static_cast<std::int64_t>(salt % 3);
   row.page_faults = launch;
-  row.spin_ns_before = 0.9;
-  row.spin_ns_after = 0.9 + 0.01 * static_cast<double>(salt % 4);
   row.steal_ms = 10 * static_cast<double>(salt % 2);
   row.off_cpu_share = 0.001 * static_cast<double>(salt % 5);
   row.reverified = 2;

@@ -120,8 +120,7 @@ void take_numbers_away(TimingRow& row, Outcome outcome, const std::string& why) 
   row.probe_ns.clear();
   row.ns_per_token_median = row.gb_per_s_median = 0;
   row.involuntary_switches = row.page_faults = row.reverified = 0;
-  row.host_ns_per_token = row.off_cpu_share = row.steal_ms = row.spin_ns_before =
-      row.spin_ns_after = 0;
+  row.host_ns_per_token = row.off_cpu_share = row.steal_ms = 0;
 }
 
 void skip_groups(const std::set<std::string>& groups, std::vector<TimingRow>& rows) {
