@@ -299,8 +299,8 @@ def rotation_in(s, positions, dtype):
         if turned(exact, room, taken, written, sign).holds:
             # Q and K in one other order of elements have the same products.
             kind = "contract" if taken == s.answer["pairing"] and sign > 0 else "wrong"
-            name = "turns_pairs" + "_as" * (taken != written) + "_back" * (sign < 0)
-            return replace(first, cause=cause(name, taken, written), severity=kind)
+            names = ("turns_pairs", "turns_pairs_back"), ("turns_pairs_as", "turns_pairs_as_back")
+            return replace(first, cause=cause(names[taken != written][sign < 0], taken, written), severity=kind)
     others, n = {}, len(positions) if positions.ndim == 2 else 0
     for a, b in np.ndindex(n, n):
         others[cause("axes_exchanged", *sorted((a, b))) if a != b else cause("axis_for_all", a)] = [

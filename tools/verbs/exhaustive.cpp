@@ -124,6 +124,7 @@ class ExhaustiveRun {
     if (!failure && plan.row.part_of.find(code_fingerprint(plan.facts)) == std::string::npos)
       throw std::runtime_error(plan.row.kernel + ": its file changed while it was judged");
     VerdictRow row = failure ? *failure : joined(parts, own_).front();
+    row.plugin = plan.facts.plugin;  // a certificate holds no path
     row.seconds = seconds_of_command() - began_s;
     parts_.insert(parts_.end(), parts.begin(), parts.end());
     return row;
