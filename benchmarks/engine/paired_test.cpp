@@ -11,6 +11,7 @@
 #include <new>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/ceilings/ceilings.h"
@@ -190,11 +191,12 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
     }
 }
 
-// Keeps the weights of K, or the slots, that it found at their address first.
+// Keeps the weights of K, or the slots, that it found at their address first. A run of more tokens
+// may have its slots where one before had fewer.
 template <bool slots>
 std::int32_t apply_by_address(const rope_problem* p, const rope_operands* o, void*) {
   static std::map<const void*, std::vector<float>> weights;
-  static std::map<const void*, std::vector<std::int64_t>> rows;
+  static std::map<std::pair<const void*, std::int64_t>, std::vector<std::int64_t>> rows;
   if (norm_of(*o) == nullptr) return apply_toy(p, o, nullptr);  // unfused
   rope_norm_operands norm = *norm_of(*o);
   rope_append_operands append = *append_of(*o);
@@ -202,8 +204,9 @@ std::int32_t apply_by_address(const rope_problem* p, const rope_operands* o, voi
   append.ext.next = nullptr;
   const auto* const weight = static_cast<const float*>(norm.weight[1]);
   const auto* const slot = static_cast<const std::int64_t*>(append.slot);
+  const std::int64_t count = p->batch * p->tokens;
   if (slots)
-    append.slot = rows.try_emplace(slot, slot, slot + p->batch * p->tokens).first->second.data();
+    append.slot = rows.try_emplace({slot, count}, slot, slot + count).first->second.data();
   else
     norm.weight[1] =
         weights.try_emplace(weight, weight, weight + p->tensor[1].head_dim).first->second.data();
