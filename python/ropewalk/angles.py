@@ -138,16 +138,12 @@ def account_of(subject, frequencies):
 
 
 def observed(subject, rotary):
-    """The frequencies that cos and sin show, printed as a tensor of five digits: the angle at position 1,
-    made finer at 2, 4, 8, ..., and then by the least squares of many."""
-    end = min(subject.context, 1 << 15)
-    angles, freq = np.angle(subject.turn(rotary, range(end))[0]), 0.0
-    for k in range(end.bit_length() + 1):
-        at = np.arange(end)[:, None] if 1 << k >= end else np.array([[1 << k]])
-        near = at * freq
-        whole = angles[at[:, 0]] + 2 * np.pi * np.round((near - angles[at[:, 0]]) / (2 * np.pi))
-        freq = (at * whole).sum(0) / (at * at).sum()
-    return f"tensor([{', '.join(f'{f:.4e}' for f in freq)}])"
+    """The frequencies that cos and sin show, printed as a tensor of five digits; None: they show none."""
+    from .identify.frequencies import estimate  # which imports this module
+
+    at, unit = np.arange(min(subject.context, 1 << 15)), UNIT[subject.provider.dtypes[0]]
+    made = estimate(subject.turn(rotary, at)[0], at, 4 * unit, len(at) * UNIT["f32"])
+    return made and f"tensor([{', '.join(f'{f:.4e}' for f in made[0])}])"
 
 
 def angle_error(given, true, tokens):
@@ -238,7 +234,7 @@ def cause_of(subject, rotary, found, exact, positions, truth, dtype, first):
         angle = rounded(rounded(positions[..., None] * 1.0, "bf16") * rounded(freq, "bf16"), "bf16")
         if fits(scale * np.exp(1j * angle)):
             return cause("angles_product_bf16")
-    elif account := account_of(subject, observed(subject, rotary)):
+    elif (shown := observed(subject, rotary)) and (account := account_of(subject, shown)):
         return account.removesuffix(", as far as they were printed")
     narrow, parts = bound_of(exact, 8 * UNIT["f32"], "bf16"), (found.real, found.imag)
     if np.all(np.abs(found - exact) <= narrow) and all(

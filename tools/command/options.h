@@ -87,7 +87,7 @@ struct VerifyOptions : JudgingOptions, WorkloadChoice {
   bool all = false;          ///< prints every failure as a block
   bool verbose = false;      ///< prints a line for each data type, and what was covered
   std::string junit;         ///< a file for the verdicts; empty: none
-  bool strict = false;       ///< failures of every severity count
+  bool strict = false;       ///< "edge" and "precision" count too
   bool fail_fast = false;    ///< ends at the first failure
   bool one_case = false;     ///< of each property
   bool sanitizers = false;   ///< those of compute-sanitizer, too

@@ -136,7 +136,7 @@ class Trace:
             try:
                 run(ghost)
             except Exception:
-                if self.entered != {*layers}:  # what comes behind them does not matter
+                if not layers or self.entered != {*layers}:  # what comes behind them does not matter
                     raise
             finally:
                 sys.setprofile(before)

@@ -28,11 +28,16 @@ def part_of(config):
     return config["text_config"] if isinstance(config.get("text_config"), dict) else config
 
 
+def users_of(kind):
+    """The attention layers of equal sources; a module that layers share has several paths."""
+    return {user for source in kind for user in source.users}
+
+
 class Checked:
     """What was found in a model, and `rows` and `notes` on it."""
 
     def __init__(self, model, config, rule, pairing, strict):
-        self.model, self.config, self.rule, self.pairing = model, config, rule, pairing
+        self.config, self.rule, self.pairing = config, rule, pairing
         self.strict, self.rows, self.notes = strict, [], []
         found, every = sources(model), attentions(model)
         own = getattr(model, "config", None)
@@ -70,13 +75,13 @@ class Checked:
         counts = severity == "wrong" or (self.strict and severity in ("edge", "precision"))
         self.rows.append({
             "verdict": "FAIL" if counts else severity or "ok", "check": check, "severity": severity,
-            "layers": len({user for s in kind for user in s.users}), "module": kind[0].path if kind else "",
+            "layers": len(users_of(kind)), "module": kind[0].path if kind else "",
             "text": found.reason if severity else text, "cause": found.cause if severity else "",
             "where": found.where if severity else "", "margin": number(found.margin),
             "position": found.first if severity else None})
 
     def kinds(self):
-        """Lists of equal sources, and the kind of layers of the config that each is for."""
+        """Lists of equal sources."""
         out = []
         for source in self.found:
             same = next((k for k in out if alike(k[0], source)), None)
@@ -90,18 +95,18 @@ class Checked:
             return kind[0].layer if kind[0].layer in names else names[0]
 
         def far(k):
-            subject, users = self.subject_of(kind[0], k["layer"]), sum(len(s.users) for s in kind)
+            subject = self.subject_of(kind[0], k["layer"])
             try:
                 margin = frequencies_hold(subject, subject.fresh(), subject.answer, 1).margin
             except (Skipped, RuntimeError):  # none, or on meta
                 margin = 0.0
-            return max(margin, 1.0), k["count"] != users
+            return max(margin, 1.0), k["count"] != len(users_of(kind))
 
         return min(self.wanted, key=far)["layer"]
 
     def judge(self, kind):
         source, layer = kind[0], self.layer_of(kind)
-        self.users[layer] |= {user for s in kind for user in s.users}
+        self.users[layer] |= users_of(kind)
         if any(t.numel() == 0 or hasattr(t, "full_tensor") for t in source.tensors()):
             return self.say(kind, "found", "its tensors are not whole here: sharded, or not loaded")
         subject = self.subject_of(source, layer)
