@@ -58,7 +58,7 @@ class FieldDraw {
     t.heads = integer();
     t.head_dim = integer();
     t.rotary_offset = integer();
-    if (coin()) t.dtype = Dtype{word(6)};
+    if (coin()) t.dtype = Dtype{word(4)};
     t.rotate = coin();
     t.in_place = coin();
     t.in = strides();
@@ -116,7 +116,7 @@ class FieldDraw {
     c.contract = word(3);
     c.operation = Operation{word(2)};
     c.pairing = Pairing{word(2)};
-    c.dtype = Dtype{word(6)};
+    c.dtype = Dtype{word(4)};
     c.batch = integer();
     c.tokens = integer();
     c.rotary_dim = integer();
@@ -125,7 +125,7 @@ class FieldDraw {
     c.scaling_values = numbers();
     c.inv_freq = numbers();
     positions_of(c);
-    c.position_dtype = Dtype{word(6)};
+    c.position_dtype = coin() ? Dtype::i32 : Dtype::i64;
     c.positions_null = coin();
     c.position_batch_stride = integer();
     c.position_token_stride = integer();
@@ -141,7 +141,7 @@ class FieldDraw {
     c.before = Before{word(3)};
     c.callers = 1 + word(8);
     c.caller_states = CallerStates{word(3)};
-    if (coin()) c.table_dtype = Dtype{word(6)};
+    if (coin()) c.table_dtype = Dtype{word(4)};
     c.own_tables = coin();
     c.table_apart = integer();
     c.table_apart_pair = integer();

@@ -11,7 +11,7 @@
 
 #include "base/text_file.h"
 #include "harness/cases/axes.h"
-#include "harness/cases/case_fields.h"
+#include "harness/cases/fields.h"
 #include "harness/cases/names.h"
 
 namespace ropewalk::harness {
@@ -58,7 +58,7 @@ std::string show(const std::vector<T>& list) {
   return out;
 }
 template <class E, std::size_t N>
-std::string show(E value, const Words<N>& words) {
+requires(N > 0) std::string show(E value, const Words<N>& words) {
   return std::string(word_of(words, static_cast<std::int64_t>(value)));
 }
 
@@ -68,7 +68,8 @@ std::string show(const std::optional<E>& value, const Words<N>& words) {
   return value ? show(*value, words) : "";
 }
 
-std::string show_positions(const Case& c) {
+std::string show(const Positions<const Case>& positions) {
+  const Case& c = positions.of;
   switch (c.position_rule) {
     case PositionRule::list:
       return show(c.positions);
@@ -78,6 +79,10 @@ std::string show_positions(const Case& c) {
       return fmt::format("from:{}:{}", c.position_from, c.position_step);
   }
   __builtin_unreachable();
+}
+template <class T>
+std::string show(const T& value, const Words<0>&) {
+  return show(value);
 }
 
 // ---- reading
@@ -113,9 +118,11 @@ void for_each_item(std::string_view text, Read&& read) {
   }
 }
 
-struct FieldReader {
+// Reads the text of a field.
+struct Reader {
   std::string_view name, text;
   bool may_be_empty;  // a list, or what may be absent
+  Range range;        // of words
   void operator()(std::string& v) const {
     v.clear();
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -168,46 +175,48 @@ struct FieldReader {
     s = {v[0], v[1], v[2]};
   }
   template <class E, std::size_t N>
-  void operator()(E& v, const Words<N>& words) const {
-    const auto found = std::find(words.begin(), words.end(), text);
-    if (found == words.end()) {
-      std::string known;
-      for (const auto& w : words) known += (known.empty() ? "" : ", ") + std::string(w);
-      bad_value(name, text, "one of " + known);
-    }
-    v = static_cast<E>(found - words.begin());
+  requires(N > 0) void operator()(E& v, const Words<N>& words) const {
+    const auto known = words_in(words, range);
+    const auto found = std::ranges::find(known, text);
+    if (found == known.end())
+      bad_value(name, text, fmt::format("one of {}", fmt::join(known, ", ")));
+    v = static_cast<E>(&*found - words.data());
+  }
+  template <class T>
+  void operator()(T&& v, const Words<0>&) const {
+    (*this)(v);
   }
   template <class E, std::size_t N>
   void operator()(std::optional<E>& v, const Words<N>& words) const {
     v.reset();
     if (!text.empty() || !may_be_empty) (*this)(v.emplace(), words);
   }
-};
-
-void read_positions(Case& c, std::string_view text) {
-  c.positions.clear();
-  c.position_from = c.position_to = 0;
-  c.position_step = 1;
-  const auto parts = [&](std::string_view rest) {
-    const auto colon = rest.find(':');
-    if (colon == std::string_view::npos) bad_value("positions", text, "WORD:A:B");
-    return std::pair{read_integer("positions", rest.substr(0, colon)),
-                     read_integer("positions", rest.substr(colon + 1))};
-  };
-  if (text.starts_with("from:")) {
-    c.position_rule = PositionRule::consecutive;
-    std::tie(c.position_from, c.position_step) = parts(text.substr(5));
-  } else if (text.starts_with("random:")) {
-    c.position_rule = PositionRule::random;
-    std::tie(c.position_from, c.position_to) = parts(text.substr(7));
-  } else {
-    c.position_rule = PositionRule::list;
-    if (text.empty()) return;  // an empty list is no case, as validate() reports
-    for_each_item(text, [&](std::string_view item) {
-      c.positions.push_back(read_integer("positions", item));
-    });
+  void operator()(const Positions<Case>& positions) const {
+    Case& c = positions.of;
+    c.positions.clear();
+    c.position_from = c.position_to = 0;
+    c.position_step = 1;
+    const auto parts = [&](std::string_view rest) {
+      const auto colon = rest.find(':');
+      if (colon == std::string_view::npos) bad_value("positions", text, "WORD:A:B");
+      return std::pair{read_integer("positions", rest.substr(0, colon)),
+                       read_integer("positions", rest.substr(colon + 1))};
+    };
+    if (text.starts_with("from:")) {
+      c.position_rule = PositionRule::consecutive;
+      std::tie(c.position_from, c.position_step) = parts(text.substr(5));
+    } else if (text.starts_with("random:")) {
+      c.position_rule = PositionRule::random;
+      std::tie(c.position_from, c.position_to) = parts(text.substr(7));
+    } else {
+      c.position_rule = PositionRule::list;
+      if (text.empty()) return;  // an empty list is no case, as validate() reports
+      for_each_item(text, [&](std::string_view item) {
+        c.positions.push_back(read_integer("positions", item));
+      });
+    }
   }
-}
+};
 
 // Returns 0 for "q.heads". Makes the tensor when it is first named. -1: the word is not a tensor's.
 int tensor_of(Case& c, std::string_view& name) {
@@ -224,23 +233,24 @@ int tensor_of(Case& c, std::string_view& name) {
 // Of a call, a list may be empty, and position_from alone may change.
 void read_word(Case& c, std::string_view whole_name, std::string_view name, std::string_view text,
                bool of_call) {
-  if (name == "positions") return read_positions(c, text);
   bool known = of_call && name == "position_from";
   if (known) c.position_from = read_integer(whole_name, text);
   if (known && c.position_rule != PositionRule::consecutive)
     throw BadCase(
         fmt::format("replay line: {}={} needs a call before it whose positions are from:A:STEP",
                     whole_name, shown(text)));
-  const auto read = [&](std::string_view field, auto& value, const auto&... words) {
-    if (field != name) return;
-    known = true;
-    FieldReader{whole_name, text, of_call}(value, words...);
+  const auto read_in = [&](auto& of) {
+    return [&](const auto& field) {
+      if (field.word != name) return;
+      known = true;
+      Reader{whole_name, text, of_call, field.range}(std::invoke(field.get, of), field.words);
+    };
   };
   const int tensor = tensor_of(c, name);
   if (tensor >= 0)
-    visit_tensor_fields(c.tensors[static_cast<std::size_t>(tensor)], read);
+    for_each_field(tensor_fields, read_in(c.tensors[static_cast<std::size_t>(tensor)]));
   else
-    visit_fields(c, read);
+    for_each_field(case_fields, read_in(c));
   if (!known)
     throw BadCase("replay line: unknown word '" + shown(whole_name) +
                   "' (docs/replay.md lists them)");
@@ -310,15 +320,39 @@ void read_calls(Case& c, std::int64_t count,
 // Calls visit(word, value) for all words of a call.
 template <class Visit>
 void for_each_word(const Case& c, Visit&& visit) {
-  visit_fields(c, [&](std::string_view name, const auto& v, const auto&... words) {
-    visit(std::string(name), show(v, words...));
+  for_each_field(case_fields, [&](const auto& field) {
+    visit(std::string(field.word), show(std::invoke(field.get, c), field.words));
   });
-  visit("positions", show_positions(c));
   for (std::size_t i = 0; i < c.tensors.size(); ++i)
-    visit_tensor_fields(c.tensors[i],
-                        [&](std::string_view name, const auto& v, const auto&... words) {
-                          visit(fmt::format("{}.{}", tensor_words[i], name), show(v, words...));
-                        });
+    for_each_field(tensor_fields, [&](const auto& field) {
+      visit(fmt::format("{}.{}", tensor_words[i], field.word),
+            show(std::invoke(field.get, c.tensors[i]), field.words));
+    });
+}
+
+// What values a field may have.
+template <class T, std::size_t N>
+std::string kind_of(const T&, const Words<N>& words, Range range) {
+  if constexpr (N > 0) return fmt::format("`{}`", fmt::join(words_in(words, range), "`, `"));
+  if constexpr (std::is_same_v<T, bool>) return "0 or 1";
+  if constexpr (std::is_same_v<T, std::string>) return "text";
+  if constexpr (std::is_same_v<T, Strides>) return "three";
+  if constexpr (std::is_arithmetic_v<T>) return range_text(range);
+  return range.least > std::numeric_limits<double>::lowest() ? "list, " + range_text(range)
+                                                             : "list";
+}
+
+template <class Fields, class Owner>
+std::string table_of(const Fields& fields, const Owner& plain) {
+  std::string out = "| word | default | values | meaning |\n|---|---|---|---|\n";
+  for_each_field(fields, [&](const auto& field) {
+    const auto& value = std::invoke(field.get, plain);
+    const std::string text = show(value, field.words);
+    out +=
+        fmt::format("| `{}` | {} | {} | {} |\n", field.word, text.empty() ? "" : "`" + text + "`",
+                    kind_of(value, field.words, field.range), field.meaning);
+  });
+  return out;
 }
 
 std::map<std::string, std::string> words_of(const Case& c) {
@@ -396,6 +430,13 @@ Case case_from_text(const std::string& text) {
     throw BadCase(fmt::format("replay line: there is no call {}: calls={}", last_named, calls));
   read_calls(c, std::max(calls, last_named), of_calls);
   return c;
+}
+
+std::string words_of_a_case() {
+  return table_of(case_fields, Case{});
+}
+std::string words_of_a_tensor() {
+  return table_of(tensor_fields, TensorCase{});
 }
 
 }  // namespace ropewalk::harness

@@ -159,7 +159,6 @@ std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t lo
 }
 
 void check_table_stride(const rope_problem& p) {
-  require(p.table_row_stride >= 0, "table_row_stride must not be negative");
   require(p.table_rows == 1 || p.table_row_stride >= p.rotary_dim / 2,
           "table_row_stride must be at least rotary_dim / 2");
 }
@@ -171,7 +170,6 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   p.min_position = *low - more_low;
   p.max_position = *high + more_high;
   if (p.angle_source != ROPE_ANGLES_TABLE) return p;
-  require(c.table_spare_rows >= 0, "table_spare_rows must not be negative");
   const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
   p.table_rows = plus(needed, c.table_spare_rows);
   check_table_stride(p);

@@ -4,9 +4,12 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "harness/cases/axes.h"
+#include "harness/cases/fields.h"
 #include "harness/cases/fused.h"
 #include "harness/cases/layouts.h"
 #include "properties/array/factor_table.h"
@@ -73,7 +76,7 @@ void set_first(Case& c, std::size_t factor) {
   if (set != nullptr && has_rows) set(c, 0, LevelDraw(0));
 }
 
-// What is simpler inside a level, or beside all of them.
+// Steps that move several fields together.
 using Step = void (*)(Case&);
 template <class Change>
 constexpr Step in_tensors(Change) {
@@ -81,57 +84,67 @@ constexpr Step in_tensors(Change) {
     for (TensorCase& t : c.tensors) Change{}(t);
   };
 }
-constexpr Step plain_steps[] = {
-    in_tensors([](TensorCase& t) { t.rotate = true; }),
-    [](Case& c) { c.positions_null = false; },
-    [](Case& c) { c.table_spare_rows = 0; },
-    [](Case& c) { c.table_apart_pair = -1; },
-    [](Case& c) { c.table_dtype.reset(); },
-    in_tensors([](TensorCase& t) { t.dtype.reset(); }),
+constexpr Step joint_steps[] = {
     [](Case& c) {
       c.inv_freq.clear();
       c.scaling = "none";
       c.scaling_values.clear();
     },
-    [](Case& c) { c.rope_theta = 10000; },
-    [](Case& c) { c.axis_positions = AxisPositions::equal; },
     [](Case& c) { c = with_fewer_axes(c); },
-    [](Case& c) { c.weight_dtype.reset(), c.weight_plus_one = false; },
-    in_tensors([](TensorCase& t) { t.weight = t.weight && !t.norm; }),
-    [](Case& c) { c.slot_rule = SlotRule::in_order; },
     [](Case& c) {
       std::ranges::fill(c.axis_of_pair, c.axis_of_pair.empty() ? 0 : c.axis_of_pair[0]);
     },
-    [](Case& c) { c.seed = 1; },
-};
-// Single simplifications of memory. Each is tried alone, so the first one that a layout bug needs
-// stays out.
-constexpr Step memory_steps[] = {
-    [](Case& c) { c.one_buffer = false; },
+    [](Case& c) { c.weight_dtype.reset(), c.weight_plus_one = false; },
+    in_tensors([](TensorCase& t) { t.weight = t.weight && !t.norm; }),
     [](Case& c) {
       c.one_cache = false;
       for (TensorCase& t : c.tensors) t.cache = {}, t.cache_at = 0;
     },
-    [](Case& c) { c.fused = false; },
     in_tensors([](TensorCase& t) { t.in_place = false, t.out = {}; }),
-    [](Case& c) { c.table_row_stride = contiguous; },
-    [](Case& c) { c.position_token_stride = contiguous; },
-    [](Case& c) { c.position_batch_stride = contiguous; },
-    [](Case& c) { c.position_axis_stride = c.table_axis_stride = contiguous; },
     in_tensors([](TensorCase& t) { t.in_at = t.out_at = 0; }),
     in_tensors([](TensorCase& t) { t.in = t.out; }),
     in_tensors([](TensorCase& t) { t.out = t.in; }),
-    in_tensors([](TensorCase& t) { t.in = {}; }),
-    in_tensors([](TensorCase& t) { t.out = {}; }),
     in_tensors([](TensorCase& t) { t.in.batch = t.out.batch = contiguous; }),
     in_tensors([](TensorCase& t) { t.in.token = t.out.token = contiguous; }),
     in_tensors([](TensorCase& t) { t.in.head = t.out.head = contiguous; }),
 };
 
-template <std::size_t N>
-std::vector<Case> each_of(const Step (&steps)[N], const Case& c) {
+// What a case is about stays, and sizes and positions have steps of their own.
+constexpr std::string_view kept_fields[] = {
+    "kernel", "plugin",     "property",  "contract", "pairing",      "dtype", "batch",
+    "tokens", "rotary_dim", "positions", "axes",     "axis_of_pair", "shift"};
+constexpr std::string_view kept_tensor_fields[] = {"heads", "head_dim", "offset", "weight",
+                                                   "values"};
+
+// Calls use(set), where set(case) gives one of the other fields its plain value, in all tensors.
+template <class Use>
+void for_each_plain_field(Use&& use) {
+  static const Case plain;
+  for_each_field(case_fields, [&](const auto& field) {
+    if constexpr (std::is_member_object_pointer_v<decltype(field.get)>)
+      if (std::ranges::count(kept_fields, field.word) == 0)
+        use([&](Case& c) { c.*field.get = plain.*field.get; });
+  });
+  for_each_field(tensor_fields, [&](const auto& field) {
+    if (std::ranges::count(kept_tensor_fields, field.word) == 0)
+      use([&](Case& c) {
+        for (TensorCase& t : c.tensors) t.*field.get = plain.tensors[0].*field.get;
+      });
+  });
+}
+
+std::vector<Case> with_a_plain_field(const Case& c) {
   std::vector<Case> out;
-  for (const Step step : steps) {
+  for_each_plain_field([&](auto&& set) {
+    out.push_back(c);
+    set(out.back());
+  });
+  return out;
+}
+
+std::vector<Case> with_a_joint_step(const Case& c) {
+  std::vector<Case> out;
+  for (const Step step : joint_steps) {
     out.push_back(c);
     step(out.back());
   }
@@ -146,7 +159,8 @@ std::vector<Case> with_a_first_level(const Case& c) {
 
 Case with_all_plain(Case c) {
   for (std::size_t f = 0; f < factor_count; ++f) set_first(c, f);
-  for (const Step step : plain_steps) step(c);
+  for (const Step step : joint_steps) step(c);
+  for_each_plain_field([&](auto&& set) { set(c); });
   return c;
 }
 
@@ -210,8 +224,8 @@ constexpr CaseSource sources[] = {
       return std::vector<Case>{with_plain_memory(c), with_whole_heads(c)};
     },
     with_a_first_level,
-    [](const Case& c) { return each_of(plain_steps, c); },
-    [](const Case& c) { return each_of(memory_steps, c); },
+    with_a_joint_step,
+    with_a_plain_field,
 };
 
 }  // namespace

@@ -189,4 +189,16 @@ TEST(List, ShowsKernelsPropertiesAndWorkloads) {
   EXPECT_TRUE(rows.out.starts_with(R"({"schema":1,"row":"kernel","kernel":"plain")")) << rows.out;
 }
 
+TEST(List, WordsAreThePageOfReplayLines) {
+  const Result r = ropewalk("list --words");
+  EXPECT_EQ(r.code, 0) << r.err;
+  const std::string page = slurp(ROPEWALK_REPLAY_DOCUMENT);
+  const auto between = r.out.find("\n\n");
+  ASSERT_NE(between, std::string::npos) << r.out;
+  for (const std::string& table : {r.out.substr(0, between), r.out.substr(between + 2)}) {
+    EXPECT_TRUE(table.starts_with("| word | default | values | meaning |")) << table;
+    EXPECT_TRUE(contains(page, table)) << "this belongs into docs/replay.md:\n" << table;
+  }
+}
+
 }  // namespace

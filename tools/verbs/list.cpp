@@ -2,6 +2,7 @@
 
 #include "base/printable.h"
 #include "benchmarks/workloads/workloads.h"
+#include "harness/cases/fields.h"
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "harness/worker/own_workers.h"
@@ -92,6 +93,10 @@ void print_workloads(const WorkloadChoice& choice) {
 
 int run(const ListOptions& options) {
   if (options.libraries) return list_libraries();
+  if (options.words) {
+    fmt::print("{}\n{}", words_of_a_case(), words_of_a_tensor());
+    return 0;
+  }
   const auto workloads = all_workloads(options);
   const PluginKernels found = kernels_by_plugin(worker_options(options));
   require_kernels(found.kernels, options);
