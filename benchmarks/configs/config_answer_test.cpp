@@ -11,7 +11,7 @@ namespace ropewalk::bench {
 namespace {
 
 ModelConfig load(const std::string& name, const ConfigAnswers& answers = {}) {
-  return load_model_config(std::filesystem::path(MODEL_CONFIGS) / "configs" / (name + ".json"),
+  return load_model_config(ROPEWALK_SOURCE_DIR "/benchmarks/testing/configs/" + name + ".json",
                            answers);
 }
 

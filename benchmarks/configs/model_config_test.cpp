@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path configs = fs::path(MODEL_CONFIGS) / "configs";
+const fs::path configs = ROPEWALK_SOURCE_DIR "/benchmarks/testing/configs";
 
 ModelConfig load(const std::string& name) {
   return load_model_config(configs / (name + ".json"), {});

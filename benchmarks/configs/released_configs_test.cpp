@@ -22,7 +22,7 @@ using nlohmann::json;
 
 const json& released() {
   static const json models =
-      json::parse(read_text_file(std::filesystem::path(MODEL_CONFIGS) / "released_configs.json"));
+      json::parse(read_text_file(ROPEWALK_SOURCE_DIR "/benchmarks/testing/released_configs.json"));
   return models;
 }
 

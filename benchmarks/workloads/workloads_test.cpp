@@ -282,7 +282,7 @@ TEST(Workloads, UnreadableAndHugeFiles) {
 }
 
 TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
-  const auto shipped = load_workloads(WORKLOADS_TOML);
+  const auto shipped = load_workloads(ROPEWALK_SOURCE_DIR "/benchmarks/workloads/workloads.toml");
   const auto built_in = load_default_workloads();
   ASSERT_EQ(shipped.size(), built_in.size());
   std::set<report::WorkloadPhase> kinds;

@@ -53,7 +53,7 @@ TEST(ContractLayout, ListHasEveryFieldInOrder) {
 
 // What the text of the header declares, found by its words alone.
 TEST(ContractLayout, ListHasEveryConstantAndStructOfTheHeader) {
-  std::ifstream header(CONTRACT_HEADER);
+  std::ifstream header(ROPEWALK_SOURCE_DIR "/kernels/api/rope_kernel.h");
   std::vector<std::string> constants, structs, words{"", ""};
   for (std::string word; header >> word;) words.push_back(word);
   const auto is_constant = [](const std::string& word) {

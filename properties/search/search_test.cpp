@@ -160,7 +160,7 @@ struct CorpusLine {
 
 std::vector<CorpusLine> lines() {
   std::vector<CorpusLine> out;
-  std::ifstream file(ROPEWALK_CORPUS);
+  std::ifstream file(ROPEWALK_SOURCE_DIR "/properties/search/regressions.txt");
   std::string mutant;
   for (std::string line; std::getline(file, line);) {
     const auto at = line.find("(mutant_");

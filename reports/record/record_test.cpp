@@ -315,7 +315,8 @@ TEST_F(Record, AFullDiskIsOneClearLine) {
 /// Each field of a written row is in the schema file with its type, and each field of the schema is
 /// in a row.
 TEST(ResultsSchema, DescribesEveryField) {
-  const json schema = json::parse(std::ifstream(RESULTS_SCHEMA));
+  const json schema =
+      json::parse(std::ifstream(ROPEWALK_SOURCE_DIR "/reports/record/results.schema.json"));
   EXPECT_EQ(schema.at("$schema"), "https://json-schema.org/draft/2020-12/schema");
   const Results results = sample_results();
   const std::map<std::string, std::string> lines = {

@@ -22,7 +22,7 @@ std::string kernels_of(const Result& r) {
 
 TEST(Targets, AFileIsAllItsKernelsOneOfThemOrOneOfTheTree) {
   const std::string folder = "cd '" + scratch().string() + "'; ";
-  std::string two = slurp(ROPEWALK_EXAMPLE);
+  std::string two = slurp(ROPEWALK_SOURCE_DIR "/kernels/example/example.cpp");
   two.insert(two.find("ROPEWALK_PLUGIN"),
              "static const ropewalk::RegisteredKernel "
              "second{ropewalk::f32_table_kernel<rotate>(\"second\")};\n");

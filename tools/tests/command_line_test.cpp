@@ -79,7 +79,7 @@ TEST(Verify, WhatCannotRunHereIsNoProperty) {
 }
 
 TEST(Replay, TheExamplesOfTheDocumentHold) {
-  std::ifstream document(ROPEWALK_REPLAY_DOCUMENT);
+  std::ifstream document(ROPEWALK_SOURCE_DIR "/docs/replay.md");
   int count = 0;
   for (std::string line; std::getline(document, line);) {
     if (!line.starts_with("ropewalk replay '")) continue;

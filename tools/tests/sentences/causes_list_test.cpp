@@ -14,8 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path root =
-    fs::path(ROPEWALK_MUTANT_NAMES).parent_path().parent_path().parent_path().parent_path();
+const fs::path root = ROPEWALK_SOURCE_DIR;
 
 struct Cause {
   std::string name, sentence, piece;  // piece: the longest without a parameter

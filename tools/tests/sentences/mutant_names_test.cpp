@@ -15,7 +15,7 @@ namespace {
 using Names = std::vector<std::pair<std::string, std::string>>;
 
 Names true_names() {
-  std::istringstream file(slurp(ROPEWALK_MUTANT_NAMES));
+  std::istringstream file(slurp(ROPEWALK_SOURCE_DIR "/tools/tests/sentences/mutant_names.csv"));
   Names names;
   for (std::string line; std::getline(file, line);) {
     const std::size_t comma = line.find(',');
