@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/testing/refusal.h"
 #include "base/text_file.h"
 #include "benchmarks/testing/toys.h"
 #include "benchmarks/workloads/workload_layout.h"
@@ -12,15 +13,10 @@ namespace ropewalk::bench {
 namespace {
 
 void expect_refused(const std::string& text, const std::string& part) {
-  try {
-    parse_shape(text);
-    ADD_FAILURE() << "accepted: " << text;
-  } catch (const BadFile& error) {
-    const std::string message = error.what();
-    EXPECT_TRUE(message.starts_with("--shape: ")) << message;
-    EXPECT_NE(message.find(part), std::string::npos) << message;
-    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-  }
+  const std::string message = refusal_by<BadFile>([&] { parse_shape(text); });
+  EXPECT_TRUE(message.starts_with("--shape: ")) << text << message;
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
 }
 
 TEST(Shape, ReadsEveryWord) {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 
+#include "base/testing/refusal.h"
 #include "benchmarks/configs/model_config.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "reference/frequencies.h"
@@ -66,19 +66,11 @@ ModelConfig from_config(const std::string& members) {
   return parse_model_config(config_text(members), "FILE", {}, "toy");
 }
 
-std::string refusal_of(const std::function<void()>& read) {
-  try {
-    read();
-  } catch (const BadFile& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 std::string refusal_of_toml(const std::string& more) {
-  return refusal_of([&] { from_toml(more); });
+  return refusal_by<BadFile>([&] { from_toml(more); });
 }
 std::string refusal_of_config(const std::string& members) {
-  return refusal_of([&] { from_config(members); });
+  return refusal_by<BadFile>([&] { from_config(members); });
 }
 
 // rope_theta^(-i / 8) for the pairs below the first one, and a quarter of it for the others.

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "base/testing/refusal.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 
@@ -43,17 +44,8 @@ std::string with(const std::string& key, const std::string& line) {
   return text;
 }
 
-std::string message_of(const std::string& text) {
-  try {
-    parse_workloads(text, "toy.toml");
-  } catch (const BadFile& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 void expect_refused(const std::string& text, const std::string& start, const std::string& part) {
-  const std::string message = message_of(text);
+  const std::string message = refusal_by<BadFile>([&] { parse_workloads(text, "toy.toml"); });
   EXPECT_EQ(message.rfind(start, 0), 0u) << message;
   EXPECT_NE(message.find(part), std::string::npos) << message;
   EXPECT_EQ(message.find('\n'), std::string::npos) << message;

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "base/testing/refusal.h"
 #include "harness/cases/case.h"
 #include "harness/cases/problem.h"
 
@@ -13,22 +14,12 @@ namespace ropewalk::harness {
 namespace {
 
 std::string validation(const std::string& line) {
-  try {
-    validate(case_from_text(line));
-  } catch (const BadCase& error) {
-    return error.what();
-  }
-  return "";
+  return refusal_by<BadCase>([&] { validate(case_from_text(line)); });
 }
 
 std::string layout(const std::string& line) {
-  try {
-    Oracle oracle;
-    make_problem(case_from_text(line), oracle);
-  } catch (const BadCase& error) {
-    return error.what();
-  }
-  return "";
+  Oracle oracle;
+  return refusal_by<BadCase>([&] { make_problem(case_from_text(line), oracle); });
 }
 
 struct Bad {

@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "base/testing/refusal.h"
+
 namespace ropewalk::harness {
 namespace {
 
@@ -173,12 +175,7 @@ bool has_nan(const Case& c) {
 }
 
 std::string refusal(const std::string& line) {
-  try {
-    case_from_text(line);
-  } catch (const BadCase& error) {
-    return error.what();
-  }
-  return "";
+  return refusal_by<BadCase>([&] { case_from_text(line); });
 }
 
 bool one_line(const std::string& text) {

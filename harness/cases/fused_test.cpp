@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/testing/refusal.h"
+
 namespace ropewalk::harness {
 namespace {
 
@@ -14,13 +16,8 @@ Case case_of(const std::string& words) {
 }
 
 std::string refusal(const std::string& words) {
-  try {
-    Oracle oracle;
-    make_problem(case_from_text(words), oracle);
-  } catch (const BadCase& error) {
-    return error.what();
-  }
-  return "";
+  Oracle oracle;
+  return refusal_by<BadCase>([&] { make_problem(case_from_text(words), oracle); });
 }
 
 TEST(Slots, AreThoseOfTheirRule) {

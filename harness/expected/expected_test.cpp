@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "base/testing/refusal.h"
 #include "base/text_file.h"
 
 namespace ropewalk::harness {
@@ -22,12 +23,7 @@ VerdictRow row_of(const std::string& kernel, const std::string& property, Verdic
 const std::set<std::string> all = {"decay", "norm", "offers:fused", "order"};
 
 std::string message_of(const std::string& text) {
-  try {
-    parse_expected(text, "e.txt", all);
-  } catch (const BadFile& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_by<BadFile>([&] { parse_expected(text, "e.txt", all); });
 }
 
 TEST(Expected, HasBothKindsOfLines) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/testing/refusal.h"
 #include "reports/record/field_limits.h"
 #include "reports/testing/sample_results.h"
 #include "reports/testing/temp_folder.h"
@@ -30,12 +31,7 @@ class Record : public TempFolder {
   /// The message of the BadFile that reading `content` throws.
   std::string refusal(const std::string& content) const {
     put(content);
-    try {
-      read_results(file);
-    } catch (const BadFile& error) {
-      return error.what();
-    }
-    return "";
+    return refusal_by<BadFile>([&] { read_results(file); });
   }
 
   std::filesystem::path file;
@@ -285,30 +281,18 @@ TEST_F(Record, NumbersAndTextsHaveLimits) {
 }
 
 TEST_F(Record, UnusableFilesAreNamed) {
-  for (const std::filesystem::path& path : {folder / "missing.jsonl", folder}) {
-    try {
-      read_results(path);
-      ADD_FAILURE() << path;
-    } catch (const BadFile& error) {
-      EXPECT_EQ(std::string(error.what()).find(path.string() + ": cannot be read: "), 0u);
-    }
-  }
-  try {
-    RecordWriter writer(folder / "no" / "such" / "folder.jsonl");
-    ADD_FAILURE();
-  } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string(error.what()).find("No such file"), std::string::npos);
-  }
+  for (const std::filesystem::path& path : {folder / "missing.jsonl", folder})
+    EXPECT_TRUE(refusal_by<BadFile>([&] {
+                  read_results(path);
+                }).starts_with(path.string() + ": cannot be read: "));
+  const auto write = [&] { RecordWriter writer(folder / "no" / "such" / "folder.jsonl"); };
+  EXPECT_TRUE(contains(refusal_by<std::runtime_error>(write), "No such file"));
 }
 
 TEST_F(Record, AFullDiskIsOneClearLine) {
   RecordWriter writer("/dev/full");
-  try {
-    writer.write(sample_verdict());
-    FAIL();
-  } catch (const std::runtime_error& error) {
-    EXPECT_EQ(std::string(error.what()), "/dev/full: cannot be written: No space left on device");
-  }
+  EXPECT_EQ(refusal_by<std::runtime_error>([&] { writer.write(sample_verdict()); }),
+            "/dev/full: cannot be written: No space left on device");
   EXPECT_THROW(writer.write(sample_verdict()), std::runtime_error);
 }
 
