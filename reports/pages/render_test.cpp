@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/testing/refusal.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/view.h"
 #include "reports/testing/sample_results.h"
@@ -198,44 +199,13 @@ TEST(Broken, OnlyTheBoardsThatAFailureConcerns) {
   EXPECT_TRUE(summarize(results).boards.at(0).contests.at(0).entries.at(1).has_speed);
 }
 
-const std::string hostile =
-    "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>|`]](http://evil.test)\n# =cmd()"
-    "{{headline}}\x1b\xff";
-
-Results hostile_results() {
-  Results results = sample_device_results();
-  results.run.command = results.run.version = results.run.profile = hostile;
-  results.run.started_at = hostile;
-  results.run.environment[hostile] = hostile;
-  for (VerdictRow& row : results.verdicts) {
-    row.kernel = row.summary = row.plugin = row.angle_contract = row.pairing = hostile;
-    row.dtype = row.claim = row.reason = row.bound_unit = row.where = row.diagnosis = hostile;
-    row.shrunk_case = row.replay = hostile;
-    row.judged_on = std::string(by_device) + hostile;
-    row.property += hostile;
-  }
-  for (TimingRow& row : results.timings) {
-    row.kernel = row.summary = row.source = row.phase = row.reason = hostile;
-    row.workload += hostile;
-    row.board += hostile;
-    if (row.device.empty()) continue;
-    row.board += " / cuda";
-    row.device = row.throttled = hostile;
-  }
-  for (CurveRow& row : results.curves) {
-    row.series += hostile;
-    row.note = hostile;
-  }
-  return results;
-}
-
 TEST(Hostile, IsInertInHtml) {
   const std::string page = html_of(hostile_results());
   EXPECT_EQ(count(page, "<script"), 1u) << "ours";
   EXPECT_FALSE(contains(page, "<img"));
   EXPECT_FALSE(contains(page, "\x1b"));
   EXPECT_FALSE(contains(page, "\xff"));
-  EXPECT_TRUE(contains(page, "&lt;script&gt;alert(1)"));
+  EXPECT_TRUE(contains(page, "&lt;script&gt;console.error(1)"));
   EXPECT_TRUE(contains(page, "{{headline}}"));
   EXPECT_EQ(count(page, "href=\"http"), 0u);
 }
@@ -389,12 +359,8 @@ TEST_F(WriteReport, NamesWhatCannotBeWritten) {
   EXPECT_THROW(write_report(small_results(), taken), std::runtime_error);
   const auto out = folder / "out";
   std::filesystem::create_directories(out / "report.md" / "not a file");
-  try {
-    write_report(small_results(), out);
-    FAIL();
-  } catch (const std::runtime_error& error) {
-    EXPECT_TRUE(contains(error.what(), (out / "report.md").string() + ": cannot be written: "));
-  }
+  EXPECT_TRUE(contains(refusal_by<std::runtime_error>([&] { write_report(small_results(), out); }),
+                       (out / "report.md").string() + ": cannot be written: "));
   std::size_t entries = 0;
   for (const auto& entry : std::filesystem::directory_iterator(out)) entries += entry.exists();
   EXPECT_EQ(entries, 1u);

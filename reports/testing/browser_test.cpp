@@ -126,32 +126,6 @@ class Browser : public TempFolder {
   std::string program;
 };
 
-/// Results with names that a hostile plugin could have.
-Results hostile_results() {
-  const std::string script = "<script>console.error(1)</script><img src=http://127.0.0.1:9/x>";
-  const std::string hostile = script + "\"'&amp;|`" + std::string(300, 'w') +
-                              "\xe2\x80\xae rtl \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \x1b[31m\x01\xff";
-  Results results = sample_device_results();
-  results.run.command = results.run.environment[hostile] = hostile;
-  for (VerdictRow& row : results.verdicts) {
-    row.kernel += hostile;
-    row.summary = row.plugin = row.claim = row.reason = row.where = row.replay = hostile;
-    row.property += hostile;
-    row.pairing += hostile;
-  }
-  for (TimingRow& row : results.timings) {
-    if (!row.is_reference()) row.kernel += hostile;
-    row.source = row.reason = hostile;
-    row.workload += hostile;
-    row.board += hostile;
-    if (row.device.empty()) continue;
-    row.board += " / cuda";
-    row.device = row.throttled = hostile;
-  }
-  for (CurveRow& row : results.curves) row.series += hostile;
-  return results;
-}
-
 std::string sample_page() {
   static const std::string page = html_of(sample_device_results());
   return page;

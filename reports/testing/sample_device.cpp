@@ -97,4 +97,36 @@ Results sample_device_results() {
   return results;
 }
 
+Results hostile_results() {
+  const std::string hostile =
+      "<script>console.error(1)</script><img src=http://127.0.0.1:9/x onerror=alert(2)>\"'>&amp;|`"
+      "]](http://evil.test)\n# =cmd(){{headline}}" +
+      std::string(300, 'w') + "\xe2\x80\xae rtl \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \x1b[31m\x01\xff";
+  Results results = sample_device_results();
+  results.run.command = results.run.version = results.run.profile = hostile;
+  results.run.started_at = results.run.environment[hostile] = hostile;
+  for (VerdictRow& row : results.verdicts) {
+    for (std::string* name : {&row.kernel, &row.property, &row.pairing, &row.dtype})
+      *name += hostile;
+    row.summary = row.plugin = row.angle_contract = row.claim = row.reason = row.bound_unit =
+        row.where = row.diagnosis = row.shrunk_case = row.replay = hostile;
+    row.judged_on = std::string(by_device) + hostile;
+  }
+  for (TimingRow& row : results.timings) {
+    if (!row.is_reference()) row.kernel += hostile;
+    row.summary = row.source = row.reason = hostile;
+    if (row.tokens == 1) row.phase = hostile;
+    row.workload += hostile;
+    row.board += hostile;
+    if (row.device.empty()) continue;
+    row.board += " / cuda";
+    row.device = row.throttled = hostile;
+  }
+  for (CurveRow& row : results.curves) {
+    row.series += hostile;
+    row.note = hostile;
+  }
+  return results;
+}
+
 }  // namespace ropewalk::report

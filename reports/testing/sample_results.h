@@ -13,6 +13,8 @@ namespace ropewalk::report {
 Results sample_results();
 /// The same with kernels that were timed on a device, in six workloads.
 Results sample_device_results();
+/// The same with names that a hostile plugin could have.
+Results hostile_results();
 
 /// A whole run with these rows alone.
 Results results_of(std::vector<VerdictRow> verdicts, std::vector<TimingRow> timings = {});
