@@ -60,11 +60,7 @@ TEST(Folder, TakesOneRunAtATime) {
     ASSERT_TRUE(held.was_free());
     for (const std::string& verb : verbs) {
       const Result r = ropewalk(verb);
-      EXPECT_EQ(r.code, 2) << verb << r.out;
-      EXPECT_EQ(r.out, "") << verb;
-      EXPECT_EQ(lines_in(r.err), 1) << verb << r.err;
-      EXPECT_TRUE(contains(r.err, out.string() + ": ")) << verb << r.err;
-      EXPECT_TRUE(contains(r.err, " writes there; wait until it ends")) << verb << r.err;
+      expect_one_line(r, {out.string() + ": ", " writes there; wait until it ends"});
       EXPECT_TRUE(files_of(out) == before) << verb;
     }
     // A run that writes elsewhere may read there.

@@ -76,12 +76,8 @@ TEST(Targets, WhatIsNoTargetIsToldInOneLine) {
       {file, "did you mean ropewalk verify " + file},
   };
   spill(scratch() / "copy.so", slurp(file));
-  for (const auto& [words, told] : wrong) {
-    const Result r = ropewalk(words, "cd '" + scratch().string() + "'; ");
-    EXPECT_EQ(r.code, 2) << words;
-    EXPECT_EQ(lines_in(r.err), 1) << words << r.err;
-    EXPECT_TRUE(contains(r.err, told)) << words << ": " << r.err;
-  }
+  for (const auto& [words, told] : wrong)
+    expect_one_line(ropewalk(words, "cd '" + scratch().string() + "'; "), {told});
 }
 
 // ---- the first failure

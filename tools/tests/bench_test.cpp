@@ -126,8 +126,7 @@ TEST(PairedBench, SeveralThreadsAreRowsOfTheirOwn) {
   const std::string command = "bench --kernel plain --profile smoke --launches 1 --out " +
                               out.string() + " --shape q=4,k=1,d=64,tokens=4 --threads ";
   const Result many = ropewalk(command + "1024");
-  EXPECT_EQ(many.code, 2);
-  EXPECT_TRUE(contains(many.err, "--threads 1024: this process may use ")) << many.err;
+  expect(many, 2, {}, {"--threads 1024: this process may use "});
   const Result two = ropewalk(command + "2");
   if (contains(two.err, "may use 1 processors")) GTEST_SKIP() << "one processor";
   EXPECT_TRUE(two.code == 0 || two.code == 3) << two.out << two.err;  // 3: its twin differed
@@ -218,14 +217,11 @@ TEST(GoogleBenchmark, PrintsItsTableAndKeepsNoSpeed) {
   const std::string command =
       "bench --profile smoke --shape q=4,k=2,d=64,tokens=1009 --kernel plain";
   const Result r = ropewalk(command + " --out " + out.string() + " -- --benchmark_min_time=0.001");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "\nplain|")) << r.out;
-  EXPECT_TRUE(contains(r.out, "bytes_per_second=")) << r.out;
+  expect(r, 0, {"\nplain|", "bytes_per_second="});
   EXPECT_EQ(rows_of(out).size(), 0u);
   const Result bad = ropewalk(command + " --kernel bad_4_less" + with_plugin +
                               "-- --benchmark_min_time=0.001 --benchmark_filter=bad");
-  EXPECT_EQ(bad.code, 1) << bad.out << bad.err;
-  EXPECT_TRUE(contains(bad.out, "ERROR OCCURRED: 'while timed: pair ")) << bad.out;
+  expect(bad, 1, {"ERROR OCCURRED: 'while timed: pair "});
 }
 
 TEST(PairedBench, ABudgetIsSpentInLaunchesUntilAllIsSettled) {
@@ -238,10 +234,7 @@ TEST(PairedBench, ABudgetIsSpentInLaunchesUntilAllIsSettled) {
       "--shape "
       "q=4,k=2,d=64,tokens=16 --out " +
       out.string());
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "; 20 s, at most 10 launches")) << r.out;
-  EXPECT_TRUE(contains(r.out, "dense")) << r.out;
-  EXPECT_TRUE(contains(r.out, "SLOWER")) << r.out;
+  expect(r, 0, {"; 20 s, at most 10 launches", "dense", "SLOWER"});
   std::set<std::int64_t> launches;
   std::map<std::int64_t, std::set<std::size_t>> rounds;
   for (const Timing& row : rows_of(out)) {
@@ -259,8 +252,7 @@ TEST(PairedBench, ABudgetThatIsTooSmallIsSaid) {
   const Result r = ropewalk(
       "bench --no-cuda --no-baselines --kernel plain --kernel dense --budget 1 --shape "
       "q=32,k=8,d=128,tokens=8192");
-  EXPECT_EQ(r.code, 3) << r.out << r.err;
-  EXPECT_TRUE(contains(r.err, "error: a budget of 1 s is too small: ")) << r.err;
+  expect(r, 3, {}, {"error: a budget of 1 s is too small: "});
 }
 
 TEST(PairedBench, OptionsThatDoNotFitAreToldInOneLine) {
@@ -292,10 +284,8 @@ TEST(PairedBench, OptionsThatDoNotFitAreToldInOneLine) {
                                 "bench --budget 20 --rounds 24",
                                 "bench --budget 20 --launches 3",
                                 "bench --engine gbench --budget 20"}) {
-    const Result r = ropewalk(arguments);
-    EXPECT_EQ(r.code, 2) << arguments << r.out << r.err;
-    EXPECT_EQ(r.out, "") << arguments;
-    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    SCOPED_TRACE(arguments);
+    expect_one_line(ropewalk(arguments), {});
   }
 }
 

@@ -100,10 +100,9 @@ TEST(Clauses, WhatTheHundredthCallDoesIsToldToo) {
   const Result r = ropewalk(
       "mutants --profile smoke --json --property clean_call --property history --property threads "
       "--kernel 'mutant_*_on_100th_call*'");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "apply called the allocator ")) << r.out;
-  EXPECT_TRUE(contains(r.out, "apply left the floating-point environment changed")) << r.out;
-  EXPECT_TRUE(contains(r.out, " at once: apply left the floating-point ")) << r.out;
+  expect(r, 0,
+         {"apply called the allocator ", "apply left the floating-point environment changed",
+          " at once: apply left the floating-point "});
 }
 
 TEST(Clauses, WhatKernelsPrintIsKeptApartAndACrashIsStillSeen) {

@@ -22,10 +22,7 @@ const std::string plugin = std::string(" --plugin ") + ROPEWALK_MUTANTS + " ";
 TEST(Verify, ACorrectKernelPassesAndCountsItsCases) {
   const Result r =
       ropewalk("verify --profile smoke --kernel plain --property norm --property decay --cases 5");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "16 of 16 claims hold")) << r.out;
-  EXPECT_TRUE(contains(r.out, "planned 80, executed 80, compared 80")) << r.out;
-  EXPECT_TRUE(contains(r.out, "seed 20210420")) << r.out;
+  expect(r, 0, {"16 of 16 claims hold", "planned 80, executed 80, compared 80", "seed 20210420"});
 }
 
 TEST(Verify, APassSaysWhatWasMetAndWhatIsRefused) {
@@ -33,9 +30,7 @@ TEST(Verify, APassSaysWhatWasMetAndWhatIsRefused) {
       ropewalk(std::string("verify --profile smoke -v --kernel control_refuses_long_prompts_table "
                            "--property agreement --property norm_head_alone --plugin ") +
                ROPEWALK_COMPOSED_MUTANTS);
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way interactions of what the kernel offers"))
-      << r.out;
+  expect(r, 0, {"covered 100 % of 2-way interactions of what the kernel offers"});
   EXPECT_TRUE(contains(on_one_line(r.out),
                        "not asked of control_refuses_long_prompts_table, as not offered: "))
       << r.out;
@@ -57,8 +52,7 @@ TEST(Verify, WritesVerdictsForACi) {
 TEST(Verify, NothingThatCanRunIsThree) {
   const Result r =
       ropewalk("verify --kernel control_one_token_only_table --property decay" + plugin);
-  EXPECT_EQ(r.code, 3) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "UNSUPPORTED")) << r.out;
+  expect(r, 3, {"UNSUPPORTED"});
 }
 
 // The verdict that each cheat must get. The other kernel must still be judged, and the replay line
@@ -72,10 +66,7 @@ TEST_P(Cheats, GetsItsVerdictAndReplays) {
   Result r = ropewalk("verify --profile smoke --cases 8 --kernel plain --kernel " + kernel +
                       plugin + "--property " + property);
   r.out = unwrapped(r.out);
-  EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, verdict + " ")) << r.out;
-  EXPECT_TRUE(contains(r.out, words)) << r.out;
-  EXPECT_TRUE(contains(r.out, "PASS  plain ")) << r.out;
+  expect(r, 1, {verdict + " ", words, "PASS  plain "});
   const std::string replay = after(r.out, "      replay ");
   ASSERT_TRUE(replay.starts_with("ropewalk replay '")) << r.out;
   const Result again = ropewalk(replay.substr(std::string("ropewalk ").size()));
@@ -104,8 +95,7 @@ TEST(Bench, OnlyWhatVerifiedIsTimed) {
   const Result r =
       ropewalk("bench --kernel plain --kernel mutant_wrong_way_table --profile smoke --out " +
                out.string() + " --workload llama-3-8b/decode-1 --rounds 6 --launches 1" + plugin);
-  EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "BROKEN mutant_wrong_way_table: FAIL")) << r.out;
+  expect(r, 1, {"BROKEN mutant_wrong_way_table: FAIL"});
   const std::string rows = slurp(out / "results.jsonl");
   const auto row = rows.find(R"("kernel":"mutant_wrong_way_table","summary")");
   EXPECT_NE(row, std::string::npos);
@@ -137,9 +127,7 @@ TEST(Config, IsReadAndTimedInTheProcessOfTheKernels) {
   spill(other, yarn);
   const std::string choice = " --kernel plain --config " + file.string() + " ";
   const Result listed = ropewalk("config " + file.string());
-  EXPECT_EQ(listed.code, 0) << listed.err;
-  EXPECT_TRUE(contains(listed.out, "read       rope_scaling.low_freq_factor = 1")) << listed.out;
-  EXPECT_TRUE(contains(listed.out, "toy/prefill-512")) << listed.out;
+  expect(listed, 0, {"read       rope_scaling.low_freq_factor = 1", "toy/prefill-512"});
   const Result timed = ropewalk(
       "bench --profile smoke --workload 'toy/decode-8' --workload 'long-2/decode-1' --shape "
       "q=2,d=8,tokens=3" +
@@ -180,10 +168,7 @@ TEST(Replay, AttentionOfOneTokenAndOfGroupedQueries) {
 
 TEST(List, ShowsKernelsPropertiesAndWorkloads) {
   const Result r = ropewalk("list");
-  EXPECT_EQ(r.code, 0);
-  for (const char* word :
-       {"dense", "elementwise", "phase", "plain", "position_sweep", "llama-3-8b/decode-1"})
-    EXPECT_TRUE(contains(r.out, word)) << word;
+  expect(r, 0, {"dense", "elementwise", "phase", "plain", "position_sweep", "llama-3-8b/decode-1"});
   EXPECT_FALSE(contains(r.out, "UNSUPPORTED: \n")) << "a refusal without a reason:\n" << r.out;
   const Result rows = ropewalk("list --json --kernel plain");
   EXPECT_TRUE(rows.out.starts_with(R"({"schema":1,"row":"kernel","kernel":"plain")")) << rows.out;

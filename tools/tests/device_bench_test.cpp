@@ -49,8 +49,7 @@ TEST(DeviceBench, WhatIsMissingIsTold) {
        {std::pair{"memory=3000000", "SKIPPED: the table needs 3 MiB of device memory, and 0 are "},
         {"no_graphs", "SKIPPED control_device_table: the CUDA driver captures no graphs: CUDA "}}) {
     const Result r = bench(words);
-    EXPECT_EQ(r.code, 3) << r.out << r.err;
-    EXPECT_TRUE(contains(r.out, reason)) << r.out;
+    expect(r, 3, {reason});
   }
 }
 

@@ -68,13 +68,11 @@ TEST(Exhaustive, A16BitKernelIsHeldToTheDistancesOfItsType) {
         {"f16", "pair 6, the full vector"}}) {
     const std::string range = far_range + "--dtype " + dtype;
     const Result right = exhaustive(range);
-    EXPECT_EQ(right.code, 0) << right.out << right.err;
-    EXPECT_TRUE(contains(right.out, "PASS  test_far (interleaved " + dtype + " exact)"));
-    EXPECT_TRUE(contains(right.out, " of 1 bound at position")) << right.out;
+    expect(right, 0,
+           {"PASS  test_far (interleaved " + dtype + " exact)", " of 1 bound at position"});
     Result r = exhaustive(range, "FAR_FAULT=next ");
     r.out = unwrapped(r.out);
-    EXPECT_EQ(r.code, 1) << r.out << r.err;
-    EXPECT_TRUE(contains(r.out, "position 1234567890, " + where)) << r.out;
+    expect(r, 1, {"position 1234567890, " + where});
     const std::string line = replay_of(r.out);
     EXPECT_TRUE(contains(line, " dtype=" + dtype)) << line;
     EXPECT_EQ(ropewalk(line, "FAR_FAULT=next ").code, 1);
@@ -94,8 +92,7 @@ TEST_P(WrongCalls, AreFoundThoughEachPositionAloneIsRight) {
   const std::string before = "FAR_FAULT=" + fault + " ";
   Result r = exhaustive(range, before);
   r.out = unwrapped(r.out);
-  EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "a pair is too far from the exact rotation")) << r.out;
+  expect(r, 1, {"a pair is too far from the exact rotation"});
   const std::string line = replay_of(r.out);
   EXPECT_TRUE(contains(line, words)) << line;
   const auto at = line.find(" tokens=");
@@ -118,10 +115,10 @@ TEST(Exhaustive, ARightKernelHoldsAndTableKernelsHaveNothingToEnumerate) {
   const Result far = exhaustive(far_range);
   EXPECT_EQ(far.code, 0) << far.out << far.err;
   const Result r = exhaustive("--positions -9000:9000 --kernel 'p*' --rotary-dim 16");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "PASS  phase (interleaved f32 exact): 18001 positions -9000:9000"));
-  EXPECT_TRUE(contains(r.out, "PASS  plain_f32_angle (half_split f32 f32_angle)")) << r.out;
-  EXPECT_TRUE(contains(r.out, "UNSUPPORTED plain (half_split f32 table): ")) << r.out;
+  expect(r, 0,
+         {"PASS  phase (interleaved f32 exact): 18001 positions -9000:9000",
+          "PASS  plain_f32_angle (half_split f32 f32_angle)",
+          "UNSUPPORTED plain (half_split f32 table): "});
   EXPECT_EQ(exhaustive("--positions 0:9 --kernel plain").code, 3);
 }
 
@@ -168,8 +165,7 @@ TEST_F(Shards, AreTheWholeByteForByte) {
   std::string files = "merge";
   for (const int i : {2, 4, 6, 3, 5}) files += " " + results(i).string();
   const Result gap = ropewalk(files + to);
-  EXPECT_EQ(gap.code, 2);
-  EXPECT_TRUE(contains(gap.err, "are in no file")) << gap.err;
+  expect(gap, 2, {}, {"are in no file"});
   EXPECT_FALSE(fs::exists(merged));
   files += " " + results(1).string();
   ASSERT_EQ(ropewalk(files + to).code, 0);
@@ -185,12 +181,10 @@ TEST_F(Shards, ThatAreMissingAreNamedWithTheLinesThatMakeThem) {
   spill(results(3), rows.substr(0, 9));
   fs::remove_all(results(4).parent_path());
   const Result named = missing();
-  EXPECT_EQ(named.code, 3) << named.err;
-  for (const char* words :
-       {"shard1 was cut off (rows: 1)\n", "shard2 is of another binary: code: fnv1a128:",
-        "shard 4/6 is not there\n  ropewalk verify --exhaustive --kernel 'phas*' ",
-        "\n2 of 6 shards are there\n"})
-    EXPECT_TRUE(contains(named.out, words)) << words << "\n" << named.out;
+  expect(named, 3,
+         {"shard1 was cut off (rows: 1)\n", "shard2 is of another binary: code: fnv1a128:",
+          "shard 4/6 is not there\n  ropewalk verify --exhaustive --kernel 'phas*' ",
+          "\n2 of 6 shards are there\n"});
   EXPECT_FALSE(fs::exists(merged));
   std::istringstream lines(named.out);
   int commands = 0;
@@ -206,12 +200,7 @@ TEST_F(Shards, ThatAreMissingAreNamedWithTheLinesThatMakeThem) {
 
 TEST_F(Shards, OfSeveralRunsAreRefusedInALine) {
   const std::string to = " --out " + (parts / "shard7").string();
-  const auto refused = [&](const std::string& words) {
-    const Result r = missing();
-    EXPECT_EQ(r.code, 2) << r.out;
-    EXPECT_EQ(lines_in(r.err), 1) << r.err;
-    EXPECT_TRUE(contains(r.err, words)) << r.err;
-  };
+  const auto refused = [&](const std::string& words) { expect_one_line(missing(), {words}); };
   ASSERT_EQ(exhaustive("--kernel phase --positions 5:65534 --shard 6/6" + to).code, 0);
   refused("shard7 is not part of the same run as most: tokens: 65530, not 65531");
   ASSERT_EQ(exhaustive(what + "--shard 4/4" + to).code, 0);

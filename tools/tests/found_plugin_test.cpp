@@ -29,8 +29,7 @@ class Beside : public testing::Test {
   /// The one line that says why the plugin is left out. The command goes on as without it.
   std::string why_skipped(const std::string& options = "", const std::string& before = "") const {
     const Result r = run("list --quiet " + options, before);
-    EXPECT_EQ(r.code, 0) << r.err;
-    EXPECT_TRUE(contains(r.out, "\n  plain ")) << r.out;
+    expect(r, 0, {"\n  plain "});
     EXPECT_EQ(lines_in(r.err), 1) << r.err;
     EXPECT_TRUE(r.err.starts_with("ropewalk: SKIPPED: plugin " + found.string() + ": ")) << r.err;
     EXPECT_TRUE(r.err.ends_with(" (--no-cuda leaves it out)\n")) << r.err;
@@ -70,8 +69,7 @@ TEST_F(Beside, IsFoundWhereItIsInstalled) {
   fs::create_directories(folder);
   fs::copy_file(ROPEWALK_DEVICE_PLUGIN, folder / "ropewalk_cuda.so");
   const Result r = run("list --quiet --kernel beside_launched");
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_TRUE(contains(r.out, "plugin " + (folder / "ropewalk_cuda.so").string() + "\n")) << r.out;
+  expect(r, 0, {"plugin " + (folder / "ropewalk_cuda.so").string() + "\n"});
 }
 
 TEST_F(Beside, IsSkippedInOneLineWhereItCannotBeLoaded) {
@@ -102,9 +100,7 @@ TEST_F(Beside, GivesWayToAnotherFileWithItsKernels) {
   EXPECT_TRUE(contains(why_skipped("--plugin newer.so"),
                        "a kernel named beside_device is in newer.so too"));
   // A given plugin that cannot be loaded is told of, and nothing else is.
-  const Result r = run("list --plugin /dev/null");
-  EXPECT_EQ(r.code, 2);
-  EXPECT_EQ(lines_in(r.err), 1) << r.err;
+  expect_one_line(run("list --plugin /dev/null"), {"/dev/null"});
 }
 
 TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {

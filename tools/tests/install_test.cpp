@@ -63,8 +63,7 @@ TEST_F(Installed, CommandNeedsNothingBesideIt) {
   EXPECT_TRUE(contains(report, "llama-3-8b/decode-1")) << "the templates are compiled in";
   EXPECT_TRUE(contains(report, "<svg"));
   const Result mutants = run("mutants");
-  EXPECT_EQ(mutants.code, 2);
-  EXPECT_TRUE(contains(mutants.err, "no ropewalk_mutants.so beside the command")) << mutants.err;
+  expect(mutants, 2, {}, {"no ropewalk_mutants.so beside the command"});
 }
 
 TEST_F(Installed, FilesAreThoseMeantAndNameNoFolderOfTheBuild) {
@@ -152,8 +151,7 @@ TEST_F(Wheel, IsOneFolderWithTheCommandInIt) {
   EXPECT_EQ(shell(quoted(other) + list).code, 0);
   fs::remove(site / "ropewalk/ropewalk");
   const Result none = run("-m ropewalk" + list);
-  EXPECT_EQ(none.code, 2);
-  EXPECT_TRUE(contains(none.err, "neither beside the package nor in PATH")) << none.err;
+  expect(none, 2, {}, {"neither beside the package nor in PATH"});
 }
 
 TEST_F(Wheel, HasTheHeadersAndJudgesAFunction) {
@@ -163,8 +161,7 @@ TEST_F(Wheel, HasTheHeadersAndJudgesAFunction) {
   if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
   const Result function = run("-m ropewalk verify --cases 2 --property norm " +
                               quoted(source / "docs/python/numpy_rope.py"));
-  EXPECT_EQ(function.code, 0) << function.out << function.err;
-  EXPECT_TRUE(contains(function.out, "(framework: python 3.")) << function.out;
+  expect(function, 0, {"(framework: python 3."});
 }
 
 }  // namespace

@@ -54,8 +54,7 @@ TEST(NeverTimed, AloneIsNothingToTime) {
       "bench --kernel plain --kernel beside_launched --baseline "
       "beside_launched" +
       quick + beside);
-  EXPECT_EQ(r.code, 2);
-  EXPECT_TRUE(contains(r.err, "--baseline: no kernel 'beside_launched' is timed here")) << r.err;
+  expect(r, 2, {}, {"--baseline: no kernel 'beside_launched' is timed here"});
 }
 
 TEST(NeverTimed, IsJudgedByRun) {

@@ -80,9 +80,7 @@ TEST_F(Providers, LighterFailuresCountIfStrictAndAReplayShowsOne) {
   }
   const Result r = ropewalk("replay --python " + python_with("numpy") + " 'provider=" + planted +
                             "angles_wrong.py::tables__off_by_one property=tables position=3'");
-  EXPECT_EQ(r.code, 1) << r.err;
-  EXPECT_TRUE(contains(r.out, "these are the angles of position +1")) << r.out;
-  EXPECT_TRUE(contains(r.out, "position 3, pair 0")) << r.out;
+  expect(r, 1, {"these are the angles of position +1", "position 3, pair 0"});
 }
 
 TEST_F(Providers, WhatOneDoesAmissIsALineAndTheOthersGoOn) {
@@ -102,15 +100,10 @@ TEST_F(Providers, ALibraryThatIsMissingIsTold) {
   for (const auto& [words, line] :
        {std::pair{std::string("verify transformers"), "has no transformers: pip install"},
         {"verify " + planted + "angles_right.py::nobody", "nothing of it is called nobody: it has"},
-        {"verify transformers avx2", "cannot be combined with other targets"}}) {
-    const Result r = with_numpy(words);
-    EXPECT_EQ(r.code, 2) << words;
-    EXPECT_EQ(lines_in(r.err), 1) << r.err;
-    EXPECT_TRUE(contains(r.err, line)) << r.err;
-  }
+        {"verify transformers avx2", "cannot be combined with other targets"}})
+    expect_one_line(with_numpy(words), {line});
   const Result list = with_numpy("list --libraries");
-  EXPECT_EQ(list.code, 0) << list.err;
-  EXPECT_TRUE(contains(list.out, "transformers             not installed")) << list.out;
+  expect(list, 0, {"transformers             not installed"});
 }
 
 // A proof shares nothing with the suite, and the page has it.

@@ -117,8 +117,7 @@ TEST_F(InPython, ARightKernelAgreesInEveryCase) {
   const Result r = verify(planted + "right.py",
                           "-v --kernel right_complex --property agreement --property history "
                           "--property threads --cases 2");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way interactions")) << r.out;
+  expect(r, 0, {"covered 100 % of 2-way interactions"});
 }
 
 TEST_F(InPython, PlantedErrorsFailByNameAndAreReplayed) {
@@ -241,12 +240,9 @@ TEST_F(InPython, WhatCannotBeLoadedIsToldInALine) {
       {"syntax_error", "line 3: SyntaxError"},
       {"exits", "line 4: SystemExit: 0"},
   };
-  for (const auto& [file, words] : bad) {
-    const Result r = verify(planted + "bad/" + file + ".py", "--kernel plain");
-    EXPECT_EQ(r.code, 2) << file << r.out;
-    EXPECT_TRUE(contains(r.err, file + ".py") && contains(r.err, words)) << r.err;
-    EXPECT_EQ(lines_in(r.err), 1) << r.err;
-  }
+  for (const auto& [file, words] : bad)
+    expect_one_line(verify(planted + "bad/" + file + ".py", "--kernel plain"),
+                    {file + ".py", words});
 }
 
 // As with the constructors of a library: a framework may do so.
@@ -265,16 +261,14 @@ TEST_F(InPython, AnUnfitPythonIsToldInALine) {
     spill(fresh("unfit") / name, text);
     const Result r = door("list --plugin " + guide + "numpy_rope.py",
                           "PYTHONPATH=" + (scratch() / "unfit").string());
-    EXPECT_EQ(r.code, 2) << r.out;
-    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    expect_one_line(r, {});
     return r.err;
   };
   EXPECT_TRUE(contains(told("sitecustomize.py", "import sys\nsys.version_info = (3, 9, 18)\n"),
                        "python 3.9.18"));
   EXPECT_TRUE(contains(told("numpy.py", "raise ImportError('not here')\n"), "cannot import numpy"));
   const Result none = ropewalk("list --python /none/python --plugin " + guide + "numpy_rope.py");
-  EXPECT_EQ(none.code, 2) << none.out;
-  EXPECT_TRUE(contains(none.err, "cannot start /none/python: No such file")) << none.err;
+  expect(none, 2, {}, {"cannot start /none/python: No such file"});
 }
 
 TEST_F(InPython, AKernelIsTimedBesideThoseOfTheTree) {
@@ -345,8 +339,7 @@ TEST_P(Framework, TheKernelOfTheGuideHolds) {
 
 TEST_F(InPython, ASleepIsAHang) {
   const Result r = verify(planted + "wrong.py", "--kernel sleeps --property norm --cases 1");
-  EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "HANG  sleeps")) << r.out;
+  expect(r, 1, {"HANG  sleeps"});
 }
 
 }  // namespace

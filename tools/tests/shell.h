@@ -13,6 +13,8 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 struct Result {
   int code;
@@ -74,8 +76,27 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// Expects the exit code, and each of these parts on standard output and on standard error.
+inline void expect(const Result& r, int code, const std::vector<std::string>& out,
+                   const std::vector<std::string>& err = {}, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+  const testing::ScopedTrace caller(file, line, "");
+  EXPECT_EQ(r.code, code) << r.out << r.err;
+  for (const auto& [text, parts] : {std::pair{&r.out, &out}, {&r.err, &err}})
+    for (const std::string& part : *parts)
+      EXPECT_TRUE(contains(*text, part)) << "no '" << part << "' in: " << *text;
+}
+
 inline std::ptrdiff_t lines_in(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
+}
+
+/// Expects what the command does with bad input: exit code 2, and one line with these parts.
+inline void expect_one_line(const Result& r, const std::vector<std::string>& parts,
+                            const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  expect(r, 2, {}, parts, file, line);
+  EXPECT_EQ(lines_in(r.err), 1) << r.err;
+  EXPECT_EQ(r.out, "") << r.err;
 }
 
 /// The text with each line of a block joined to the lines that go on with it.

@@ -39,12 +39,10 @@ TEST_F(Identify, ReadsWhatCaptureWritesAndRefusesLies) {
       EXPECT_TRUE(contains(r.out, words)) << name << r.out;
   }
   const Result other = identify(folder + "/relative.safetensors");
-  EXPECT_EQ(other.code, 1) << other.out << other.err;
-  EXPECT_TRUE(contains(other.out, "positions shifted by +2")) << other.out;
+  expect(other, 1, {"positions shifted by +2"});
   EXPECT_EQ(identify(folder + "/equal.safetensors").code, 0);
   const Result wrong = identify(folder + "/wrong.safetensors --json");
-  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
-  EXPECT_TRUE(contains(wrong.out, R"("explained": false)")) << wrong.out;
+  expect(wrong, 1, {R"("explained": false)"});
 }
 
 TEST_F(Identify, NamesRulesAxesAndWhereTwoEnginesPart) {
@@ -111,11 +109,9 @@ TEST_F(Identify, AnswersThatAreMissingAreTold) {
   const std::string file = (scratch() / "q.safetensors").string();
   ASSERT_EQ(with_numpy("vectors --shape q=4,k=2,d=32,tokens=8 --dtype bf16 -o " + file).code, 0);
   const Result unanswered = with_numpy("verify " + file);
-  EXPECT_EQ(unanswered.code, 2);
-  EXPECT_TRUE(contains(unanswered.err, "question 0 has no 0.")) << unanswered.err;
+  expect(unanswered, 2, {}, {"question 0 has no 0."});
   const Result bad = with_numpy("vectors --shape q=4 -o " + file);
-  EXPECT_EQ(bad.code, 2);
-  EXPECT_TRUE(contains(bad.err, "'d=' is missing")) << bad.err;
+  expect(bad, 2, {}, {"'d=' is missing"});
 }
 
 TEST_F(Identify, ABadFileGetsOneLine) {
@@ -123,12 +119,8 @@ TEST_F(Identify, ABadFileGetsOneLine) {
   spill(scratch() / "text.safetensors", std::string(200, 'x'));
   for (const auto& [file, line] : {std::pair{"empty.safetensors", "has 0 bytes"},
                                    {"text.safetensors", "its header"},
-                                   {"none.safetensors", "No such file"}}) {
-    const Result r = identify((scratch() / file).string());
-    EXPECT_EQ(r.code, 2) << file;
-    EXPECT_EQ(lines_in(r.err), 1) << r.err;
-    EXPECT_TRUE(contains(r.err, line)) << r.err;
-  }
+                                   {"none.safetensors", "No such file"}})
+    expect_one_line(identify((scratch() / file).string()), {line});
 }
 
 }  // namespace

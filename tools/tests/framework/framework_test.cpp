@@ -32,9 +32,7 @@ const Exception exceptions[] = {
 TEST(Frameworks, DeclaredAreJudgedOnTheirArithmeticAndMarked) {
   for (const Exception& e : exceptions) {
     const Result r = verify(std::string("--property linearity --kernel ") + e.kernel);
-    EXPECT_EQ(r.code, 0) << r.out << r.err;
-    EXPECT_TRUE(contains(r.out, std::string("(framework: ") + e.declared + "): 2 properties"))
-        << r.out;
+    expect(r, 0, {std::string("(framework: ") + e.declared + "): 2 properties"});
   }
   const Result counted = verify("-v --kernel fw_allocates");
 #if defined(ROPEWALK_SANITIZED)
@@ -49,9 +47,7 @@ TEST(Frameworks, UndeclaredFailCleanCallAloneAndReplay) {
   for (const Exception& e : exceptions) {
     Result r = verify(std::string("--property linearity --kernel ") + e.kernel, declares_nothing);
     r.out = unwrapped(r.out);
-    EXPECT_EQ(r.code, 1) << r.out << r.err;
-    EXPECT_TRUE(contains(r.out, "1 of 2 properties fail\n")) << r.out;
-    EXPECT_TRUE(contains(r.out, "): clean_call\n")) << r.out;
+    expect(r, 1, {"1 of 2 properties fail\n", "): clean_call\n"});
     EXPECT_TRUE(contains(r.out, std::string("because    ") + e.because) ||
                 contains(r.out, e.because))
         << r.out;
@@ -85,11 +81,8 @@ TEST(Frameworks, ToleranceIsSaidInEveryRow) {
 TEST(Frameworks, BytesBehindAnInputMayBeReadAndNotUsed) {
   const Result reads = verify("--property linearity --kernel fw_reads_past"),
                uses = verify("--property linearity --kernel fw_uses_past");
-  EXPECT_EQ(reads.code, 0) << reads.out << reads.err;
-  EXPECT_TRUE(contains(reads.out, "(framework: reads 4 bytes past): 2 properties")) << reads.out;
-  EXPECT_EQ(uses.code, 1) << uses.out;
-  EXPECT_TRUE(contains(uses.out, "1 of 2 properties fail\n")) << uses.out;
-  EXPECT_TRUE(contains(uses.out, "): linearity\n")) << uses.out;
+  expect(reads, 0, {"(framework: reads 4 bytes past): 2 properties"});
+  expect(uses, 1, {"1 of 2 properties fail\n", "): linearity\n"});
 }
 
 std::map<std::string, Timing> timed(const std::string& words, const std::string& environment,
@@ -151,14 +144,9 @@ TEST(Frameworks, HideNothingBehindTheirThreads) {
 }
 
 TEST(Frameworks, BadWordsGetOneLine) {
-  for (const std::string words : {"crash", "allocates,", "threads,reads"}) {
-    const Result r = ropewalk("verify --kernel plain --tolerate " + words);
-    EXPECT_EQ(r.code, 2);
-    EXPECT_EQ(lines_in(r.err), 1) << r.err;
-    EXPECT_TRUE(
-        contains(r.err, "--tolerate: '" + words + "' is not one of allocates, threads, prints"))
-        << r.err;
-  }
+  for (const std::string words : {"crash", "allocates,", "threads,reads"})
+    expect_one_line(ropewalk("verify --kernel plain --tolerate " + words),
+                    {"--tolerate: '" + words + "' is not one of allocates, threads, prints"});
 }
 
 }  // namespace

@@ -22,11 +22,9 @@ TEST(Check, WhatIsNoModelIsToldBeforePythonStarts) {
       {"broken --config own/config.json --pairing half_split", "/no/python"},
       {"load.py::load", "/no/python"}};
   for (const auto& [target, words] : targets) {
-    const Result r =
-        ropewalk("check --python /no/python " + target, "cd " + scratch().string() + " && ");
-    EXPECT_EQ(r.code, 2) << target << r.out << r.err;
-    EXPECT_EQ(lines_in(r.err), 1) << target << r.err;
-    EXPECT_TRUE(contains(r.err, words)) << target << r.err;
+    expect_one_line(
+        ropewalk("check --python /no/python " + target, "cd " + scratch().string() + " && "),
+        {words});
   }
 }
 

@@ -90,9 +90,7 @@ TEST_F(OnDevice, ACallThatWaitsIsToldAndJudgedWithoutAGraph) {
   const Result r =
       on_stand_in(verify + functions + "--kernel right_out --property clean_call --json",
                   "captures_no_functions");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "a call waits for its device or takes memory of it: no graph"))
-      << r.out;
+  expect(r, 0, {"a call waits for its device or takes memory of it: no graph"});
 }
 
 TEST_F(OnDevice, WhatCannotRunIsToldInALine) {

@@ -36,8 +36,7 @@ TEST(Survival, SizesRoundedUpKeepPositionsInRange) {
 TEST(Survival, AKernelKilledTwiceIsNotJudged) {
   const std::string words = "--property norm --property linearity --cases 2 --kernel s_killed";
   const Result twice = verify(words);
-  EXPECT_EQ(twice.code, 3) << twice.out << twice.err;
-  EXPECT_TRUE(contains(twice.out, "ended from")) << twice.out;
+  expect(twice, 3, {"ended from"});
   EXPECT_FALSE(contains(twice.out, "CRASH")) << twice.out;
   const auto mark = fresh("mark");
   const Result once = verify(words, "SURVIVAL_MARK='" + mark.string() + "' ");
