@@ -4,7 +4,6 @@
 #   ROPEWALK_CUDA=ON    it is an error if there is no usable nvcc
 #   ROPEWALK_CUDA=OFF   nvcc is not looked for
 set(ROPEWALK_CUDA AUTO CACHE STRING "build the CUDA plugin: AUTO, ON or OFF")
-set_property(CACHE ROPEWALK_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(ROPEWALK_NVCC "" CACHE FILEPATH "the nvcc that builds the CUDA plugin; empty: the one on PATH")
 
 # Products and sums keep their own roundings on both sides, so that device and host give equal bits.
