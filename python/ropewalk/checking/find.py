@@ -7,11 +7,13 @@ import inspect
 import os
 import re
 import sys
+import traceback
 import types
 from dataclasses import dataclass, field
 from functools import partial
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 FREQUENCIES = re.compile(r"(?:(\w+?)_)?(?:inv_freqs?|timescale)$")
 TABLES = (("cos_cached", "sin_cached"), ("cos_cache", "sin_cache"), ("cos", "sin"), ("cos_sin_cache",),
@@ -39,17 +41,12 @@ class Source:
     @property
     def form(self):
         """What it is called with beside a tensor, "position_ids" or "seq_len"; "": not so."""
-        if not ROTARY.search(type(self.module).__name__):
-            return ""
-        signature, layer = inspect.signature(self.module.forward), [self.layer] if self.layer else []
-        for given, words, name in ((("x", 0, *layer), {}, "position_ids"),
-                                   (("x",), {"seq_len": 0}, "seq_len")):
-            try:
-                if name in signature.bind(*given, **words).arguments:
-                    return name
-            except TypeError:  # it takes others
-                pass
-        return ""
+        takes = [p for p in inspect.signature(self.module.forward).parameters.values()
+                 if not p.kind.name.startswith("VAR")]
+        names, needed = [p.name for p in takes], sum(p.default is p.empty for p in takes)
+        second = names[1] if len(names) > 1 and ROTARY.search(type(self.module).__name__) else ""
+        fits = {"position_ids": 2 + bool(self.layer), "seq_len": 2}.get(second, 0)
+        return second if needed <= fits <= len(names) else ""
 
 
 @dataclass
@@ -104,11 +101,7 @@ def without_weights(model):
 
 
 def flat(value):
-    if isinstance(value, (tuple, list, dict)):
-        for v in value.values() if isinstance(value, dict) else value:
-            yield from flat(v)
-    elif torch.is_tensor(value):
-        yield value
+    return [v for v in tree_leaves(value) if torch.is_tensor(v)]
 
 
 class Trace:
@@ -171,7 +164,8 @@ class Trace:
                 frame.f_locals["self"]) not in self.ghosts:
             return
         call = Call(function, {n: frame.f_locals[n] for n in names if n != "self"})
-        if call.rotated and not any(f.f_code in self.functions for f in callers(frame)):
+        if call.rotated and not any(
+                f.f_code in self.functions for f, _ in traceback.walk_stack(frame.f_back)):
             self.calls[self.stack[-1]].append(call)
             if self.makes and function and not any(id(v) in self.made for v in call.words.values()):
                 self.others.append(self.stack[-1])
@@ -190,11 +184,6 @@ def for_real(source):
         return tuple(t.to("meta") for t in out) if isinstance(out, tuple) else out.to("meta")
 
     return forward
-
-
-def callers(frame):
-    while frame := frame.f_back:
-        yield frame
 
 
 def run(ghost):
