@@ -82,12 +82,30 @@ def tensor(x, dtype):
 
 
 class Module:
-    """A rotary around a module of torch."""
+    """A rotary around a module of torch; of its tables, if it gives such: (module, positions, a tensor of the
+    type) -> cos, sin."""
 
-    inv_freq = property(lambda self: self.module.inv_freq)
+    def __init__(self, module, tables=None, inv_freq="inv_freq"):
+        self.module, self.tables, self.named = module, tables, inv_freq
+
+    inv_freq = property(lambda self: getattr(self.module, self.named, None))
+
+    def __call__(self, positions, dtype):
+        return self.tables(self.module, positions, tensor(np.zeros((1, 1, 1)), dtype))
 
     def cast(self, dtype):
         self.module.to(DTYPES[dtype])
+
+
+def by_length(call):
+    """Of what makes the tables of 0, 1, ... and so sees no other positions."""
+    def tables(module, positions, x):
+        at = from_zero(positions)
+        made = call(module, int(at.max()) + 1, x)
+        made = made if isinstance(made, tuple) else (made.float().cos(), made.float().sin())
+        return [t[at] for t in made]
+
+    return tables
 
 
 class Turning:
@@ -113,3 +131,14 @@ class Turning:
             out.append(np.concatenate([numpy_of(self.turn_from(int(at[a]), row[a:b], dtype))
                                        for a, b in zip(ends, ends[1:])]))
         return np.stack(out)
+
+
+class TurningModule(Turning, Module):
+    """By call(module, x, positions), both of torch."""
+
+    def __init__(self, module, call, inv_freq="inv_freq", pairing="half_split"):
+        super().__init__(module, None, inv_freq)
+        self.call, self.pairing = call, pairing
+
+    def turn(self, x, positions, dtype):
+        return self.call(self.module, tensor(x, dtype), sys.modules["torch"].from_numpy(positions))

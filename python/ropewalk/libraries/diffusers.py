@@ -17,7 +17,7 @@ from diffusers.models.transformers import transformer_omnigen as omnigen
 from diffusers.models.transformers import transformer_stable_audio3 as stable_audio
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES, LONGROPE, Module, from_zero
+from ropewalk.libraries import CONFIG, LONGROPE, Module, by_length
 
 PACKAGE = "diffusers"
 TRIED = ("0.42.1",)
@@ -33,35 +33,8 @@ ropewalk.kernel(name="apply_complex", pairing="interleaved", tables="complex", *
     lambda x, table: apply_rotary_emb(x.contiguous(), table, use_real=False))
 
 
-class Made(Module):
-    """`tables` has its call, (module, positions, a tensor of the type) -> cos, sin."""
-
-    def __init__(self, module, tables):
-        self.module, self.tables = module, tables
-
-    inv_freq = property(lambda self: getattr(self.module, "inv_freq", None))
-
-    def __call__(self, positions, dtype):
-        return self.tables(self.module, positions, torch.zeros(1, 1, 1, dtype=DTYPES[dtype]))
-
-    def cast(self, dtype):
-        if hasattr(self.module, "to"):
-            super().cast(dtype)
-
-
 def by_ids(module, positions, x):
     return module(x, torch.from_numpy(positions))
-
-
-def by_length(call):
-    """Of what makes the tables of 0, 1, ... and so sees no other positions."""
-    def tables(module, positions, x):
-        at = from_zero(positions)
-        made = call(module, int(at.max()) + 1, x)
-        made = made if isinstance(made, tuple) else (made.float().cos(), made.float().sin())
-        return [t[at] for t in made]
-
-    return tables
 
 
 def by_row(module, positions, x):
@@ -70,7 +43,7 @@ def by_row(module, positions, x):
 
 def offered(name, make, tables, pairing="half_split", angles="f32", config=CONFIG):
     ropewalk.provider(config, name=name, pairing=pairing, angles=angles, dtypes=("f32", "bf16"))(
-        lambda c: Made(make(c["rope_theta"]), tables))
+        lambda c: Module(make(c["rope_theta"]), tables))
 
 
 def of_matrix(made):

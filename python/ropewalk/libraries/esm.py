@@ -20,7 +20,7 @@ ropewalk.kernel(name="apply_interleaved", pairing="interleaved", **WORDS)(  # an
 @ropewalk.provider(CONFIG, pairing="half_split", dtypes=("f32", "bf16"))
 class rotary_embedding(Module):
     def __init__(self, config):
-        self.module = RotaryEmbedding(config["head_dim"], base=config["rope_theta"])
+        super().__init__(RotaryEmbedding(config["head_dim"], base=config["rope_theta"]))
 
     def __call__(self, positions, dtype):
         at = from_zero(positions)

@@ -20,7 +20,7 @@ def apply(q, k, positions, inv_freq):
 @ropewalk.provider(CONFIG, pairing="half_split", dtypes=("f32", "bf16"))
 class rotary_embedding(Module):
     def __init__(self, config):
-        self.module = SinusoidalEmbeddings(config["head_dim"], theta=config["rope_theta"])
+        super().__init__(SinusoidalEmbeddings(config["head_dim"], theta=config["rope_theta"]))
 
     def angles(self, positions, dtype):
         at = from_zero(positions)

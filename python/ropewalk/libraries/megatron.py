@@ -5,7 +5,7 @@ from megatron.core.models.common.embeddings import rope_utils
 from megatron.core.models.common.embeddings.rotary_pos_embedding import RotaryEmbedding
 
 import ropewalk
-from ropewalk.libraries import LLAMA3, Module, from_zero, scaled
+from ropewalk.libraries import LLAMA3, Module, by_length, scaled
 
 PACKAGE = "megatron-core"
 TRIED = ("0.16.1",)
@@ -26,18 +26,13 @@ def cos_sin(x, cos, sin, half_split):  # as its attention rotates a token that i
         x.transpose(0, 1), cos, sin, rotary_interleaved=not half_split).transpose(0, 1)
 
 
-class Rotary(Module):
-    def __init__(self, config):
-        rule = config.get("rope_scaling") or {}
-        self.module = RotaryEmbedding(
-            64, 1.0, rotary_base=config["rope_theta"], use_cpu_initialization=True,
-            rope_scaling=bool(rule), rope_scaling_factor=rule.get("factor", 8.0))
-
-    def __call__(self, positions, dtype):
-        at = from_zero(positions)
-        cos, sin = self.module.get_cos_sin(int(at.max()) + 1)
-        return cos[at], sin[at]
+def rotary(config):
+    rule = config.get("rope_scaling") or {}
+    module = RotaryEmbedding(
+        64, 1.0, rotary_base=config["rope_theta"], use_cpu_initialization=True,
+        rope_scaling=bool(rule), rope_scaling_factor=rule.get("factor", 8.0))
+    return Module(module, by_length(lambda module, tokens, x: module.get_cos_sin(tokens)))
 
 
 for name, rule in (("plain", None), ("llama3", LLAMA3)):
-    ropewalk.provider(scaled(rule), name=name, pairing="half_split", dtypes=("f32",))(Rotary)
+    ropewalk.provider(scaled(rule), name=name, pairing="half_split", dtypes=("f32",))(rotary)

@@ -22,9 +22,7 @@ class rotary_embedding(Turning, Module):
     pairing = "interleaved"
 
     def __init__(self, config):
-        self.module = RotaryEmbedding(config["head_dim"], theta=config["rope_theta"])
-
-    inv_freq = property(lambda self: self.module.freqs)
+        super().__init__(RotaryEmbedding(config["head_dim"], theta=config["rope_theta"]), inv_freq="freqs")
 
     def turn_from(self, first, x, dtype):
         x = tensor(x, dtype).transpose(0, 1)

@@ -3,7 +3,7 @@
 from timm.layers.pos_embed_sincos import RotaryEmbeddingCat, apply_rot_embed
 
 import ropewalk
-from ropewalk.libraries import CONFIG, DTYPES, Module, from_zero
+from ropewalk.libraries import CONFIG, Module, by_length
 
 PACKAGE = "timm"
 TRIED = ("1.0.31",)
@@ -17,15 +17,11 @@ ropewalk.kernel(name="apply_half", pairing="half_split", tables="twice", **WORDS
 
 
 @ropewalk.provider(AXIS, pairing="interleaved", dtypes=("f32", "bf16"))
-class axial(Module):
+def axial(config):
     """EVA's, of a grid [1, tokens]: the second half of a head turns by the place in the row."""
+    def tables(module, tokens, x):
+        sin, cos = module.get_embed([1, tokens], dtype=x.dtype).chunk(2, -1)
+        return cos[:, 32:], sin[:, 32:]
 
-    def __init__(self, config):
-        self.module = RotaryEmbeddingCat(64, in_pixels=False, temperature=config["rope_theta"])
-
-    inv_freq = property(lambda self: self.module.bands)
-
-    def __call__(self, positions, dtype):
-        at = from_zero(positions)
-        sin, cos = self.module.get_embed([1, int(at.max()) + 1], dtype=DTYPES[dtype]).chunk(2, -1)
-        return cos[at, 32:], sin[at, 32:]
+    module = RotaryEmbeddingCat(64, in_pixels=False, temperature=config["rope_theta"])
+    return Module(module, by_length(tables), "bands")

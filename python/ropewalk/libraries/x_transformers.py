@@ -4,7 +4,7 @@ import torch
 from x_transformers.x_transformers import RotaryEmbedding, apply_rotary_pos_emb
 
 import ropewalk
-from ropewalk.libraries import CONFIG, Module, Turning, tensor
+from ropewalk.libraries import CONFIG, TurningModule
 
 PACKAGE = "x-transformers"
 TRIED = ("2.31.10",)
@@ -20,12 +20,10 @@ def apply(x, positions, inv_freq):
 
 
 @ropewalk.provider(CONFIG, pairing="interleaved", dtypes=("f32", "bf16"))
-class rotary_embedding(Turning, Module):
-    pairing = "interleaved"
+def rotary_embedding(config):
+    def turn(module, x, positions):
+        rows = zip(x.transpose(1, 2), positions)
+        return torch.stack([apply_rotary_pos_emb(a, module(at)[0]) for a, at in rows]).transpose(1, 2)
 
-    def __init__(self, config):
-        self.module = RotaryEmbedding(config["head_dim"], base=config["rope_theta"])
-
-    def turn(self, x, positions, dtype):
-        rows = zip(tensor(x, dtype).transpose(1, 2), torch.from_numpy(positions))
-        return torch.stack([apply_rotary_pos_emb(a, self.module(at)[0]) for a, at in rows]).transpose(1, 2)
+    module = RotaryEmbedding(config["head_dim"], base=config["rope_theta"])
+    return TurningModule(module, turn, pairing="interleaved")
