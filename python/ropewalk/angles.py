@@ -49,9 +49,7 @@ class Finding:
     cause: str = ""
     first: int = None  # the position from which it matters
 
-    @property
-    def holds(self):
-        return self.margin <= 1
+    holds = property(lambda self: self.margin <= 1)
 
 
 class Subject:
@@ -179,15 +177,8 @@ def expected(subject, rotary, positions, truth):
             angle = (positions.astype("f4") / (1 / freq).astype("f4")).astype("f8")
     scale = truth["attention_scale"]
     unit = UNIT["f32"] * (subject.provider.units + (0 if scale == 1 else 2))
-    return scale * turned_by(angle), scale * (unit + slack + np.abs(angle) * 2.0**-51)
-
-
-def turned_by(angle):
-    """e^(i angle). torch, where a caller has it, takes a sixth of NumPy's time."""
-    torch = sys.modules.get("torch")
-    if torch is None or angle.size < 4096:
-        return np.exp(1j * angle)
-    return torch.polar(torch.ones(angle.shape, dtype=torch.float64), torch.from_numpy(angle)).numpy()
+    turn = np.cos(angle) + 1j * np.sin(angle)  # in a third of the time of np.exp
+    return scale * turn, scale * (unit + slack + np.abs(angle) * 2.0**-51)
 
 
 def bound_of(exact, room, dtype):

@@ -229,9 +229,7 @@ class Kernel(Offer):
         rows = "rows of its table are gathered before the timed calls" if gathered else ""
         return "; ".join(t for t in (text, copied, flat, rows) if t)
 
-    @property
-    def flags(self):
-        return sum(1 << bit for bit, word in enumerate(FLAGS) if getattr(self, word, False))
+    flags = property(lambda self: sum(1 << bit for bit, word in enumerate(FLAGS) if getattr(self, word, False)))
 
     def refusal(self, p):
         """Why it does not take a problem, or None."""

@@ -27,7 +27,6 @@ from .views import wide
 TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4"}
 WORDS = {"<f8": "f64", "<f4": "f32", "<f2": "f16"}
 MOST = 1 << 30  # bytes of a file, of what it unpacks, and of its tensors
-KEY = "ropewalk_dump"
 LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3), "sbhd": (1, 0, 2, 3)} | {"thd": None, "td": None}
 PAIRS = {"x": "y", "q": "q_out", "k": "k_out"}
 OTHERS = (("y", "y_other"), ("q_out", "q_other"), ("k_out", "k_other"))  # outputs of two engines
@@ -278,7 +277,7 @@ def copied(array):
 
 def write(path, tensors, metadata):
     """tensors: {name: NumPy array, torch tensor or JAX array}."""
-    header, parts, at = {"__metadata__": {KEY: "1", **metadata}}, [], 0
+    header, parts, at = {"__metadata__": {"ropewalk_dump": "1", **metadata}}, [], 0
     for name, array in tensors.items():
         data, dtype, shape = bytes_of(array)
         header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + len(data)]}

@@ -14,7 +14,6 @@ import platform
 import sys
 import threading
 import warnings
-from functools import partial
 
 from . import contract as c
 from . import decorator
@@ -111,8 +110,9 @@ def kept_call(state, o):
     with state.library.making() if on_device else contextlib.nullcontext():
         gather, runs = bind(state, o)
     steps = *state.library.before, *gather, *runs
+    stream = o.stream
     if on_device:
-        steps = (partial(run_on_device, state, gather, runs, o.stream),)
+        steps = (lambda: state.library.run(runs if state.has_rows else (*gather, *runs), stream, state),)
 
     def kept():
         try:
@@ -125,12 +125,8 @@ def kept_call(state, o):
             return False
 
     if on_device:  # what a graph works on must live as long as the graph, so all of it stays
-        state.bound[o.key()] = gather, o.stream, kept
+        state.bound[o.key()] = gather, stream, kept
     return kept
-
-
-def run_on_device(state, gather, runs, stream):
-    state.library.run(runs if state.has_rows else (*gather, *runs), stream, state)
 
 
 def floor():

@@ -30,10 +30,6 @@ MOST = 4000  # characters of a text in a row
 NOT_JUDGED = KernelError, NotImplementedError, Skipped
 
 
-class Refused(KernelError):
-    """The file or the library cannot be judged; one line."""
-
-
 def load(target):
     """(module, what it is: package, versions that were tried, version; None for a file)."""
     library, path = None, target
@@ -41,7 +37,7 @@ def load(target):
         known = libraries.known()
         library, path = known[target], str(Path(libraries.__file__).parent / f"{target}.py")
         if library[2] is None:
-            raise Refused(f"{sys.executable} has no {target}: pip install {library[0]}")
+            raise KernelError(f"{sys.executable} has no {target}: pip install {library[0]}")
     sys.dont_write_bytecode = True  # beside the file of a user
     say("import")
     try:
@@ -50,7 +46,7 @@ def load(target):
         say("working")
         return module, library
     except BaseException as error:
-        raise Refused(f"it cannot be imported: {told(error)}") from None
+        raise KernelError(f"it cannot be imported: {told(error)}") from None
 
 
 def chosen(module, glob):
@@ -69,7 +65,7 @@ def chosen(module, glob):
     if not found(kernels) and not found(providers.offered):
         has = [o.name for o in (*kernels, *providers.offered) if o.module == module.__name__]
         has += module.everything() if hasattr(module, "offer") else []
-        raise Refused(f"nothing of it is called {glob}: it has {', '.join(has)}"[:900])
+        raise KernelError(f"nothing of it is called {glob}: it has {', '.join(has)}"[:900])
     return [k.name for k in found(kernels)], found(providers.offered)
 
 
@@ -158,10 +154,10 @@ def main(target, glob, position, first, *wanted):
     module, library = load(target)
     try:
         named, found = chosen(module, glob)
-    except Refused:
+    except KernelError:
         raise
     except BaseException as error:
-        raise Refused(f"its offer() fails: {told(error)}") from None
+        raise KernelError(f"its offer() fails: {told(error)}") from None
     say("found", f"{library[0]} {library[2]}" if library else target)
     say("not_covered", getattr(module, "NOT_COVERED", ""))
     for name in named:

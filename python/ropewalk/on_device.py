@@ -183,7 +183,6 @@ class TorchOnDevice(_Streams, Torch):
 
     def begin(self, kernel):
         if kernel.compiles:
-            self.compiles = True
             self.never_fall_back()
 
     def refusal(self, dtype):

@@ -37,12 +37,6 @@ def as_f64(array, dtype):
     return (wide(array.view("u2")) if dtype == "bf16" else array).astype("f8")
 
 
-def stored(values, dtype):
-    if dtype == "bf16":
-        return narrow(rounded(values, "bf16").astype("f4"))
-    return values.astype(views.NUMPY[dtype])
-
-
 def question_of(call):
     """(its key, what is asked in words, its tensors)."""
     s = call.state
@@ -79,7 +73,8 @@ def right(call, asked, tensors):
             i, j = elements_of(asked["pairing"], n, at)
             y[..., i] = asked["scale"] * (x[..., i] * cos - x[..., j] * sin)
             y[..., j] = asked["scale"] * (x[..., j] * cos + x[..., i] * sin)
-            out = stored(y, asked["dtype"])
+            dtype = asked["dtype"]
+            out = narrow(rounded(y, dtype).astype("f4")) if dtype == "bf16" else y.astype(views.NUMPY[dtype])
             keep = np.ones(x.shape[-1], bool)
             keep[at : at + 2 * n] = False
             out[..., keep] = bits(t.x)[..., keep]

@@ -181,13 +181,13 @@ class Torch(Library):
                 leaf = one.clone().requires_grad_()
                 torch.autograd.grad(leaf * 2, leaf, one)
         if kernel.compiles:
-            self.compiles = True
             self.never_fall_back()
             torch.compile(lambda x: x + 1)(one)
 
     def never_fall_back(self):
         """Falling back to eager would judge and time another function, so it is an error. The
         limits are raised because verify makes more shapes than a model has."""
+        self.compiles = True
         config = importlib.import_module("torch._dynamo").config
         if not hasattr(config, "fail_on_recompile_limit_hit"):
             raise KernelError(f"torch {self.module.__version__} falls back to eager in silence: "
@@ -245,9 +245,6 @@ class Jax(Library):
 
         return lambda: function(*map(given, positional),
                                 **{n: given(v) for n, v in named.items()})
-
-    def copy(self, to, value):
-        to[...] = np.asarray(value)
 
 
 LIBRARIES = {library.name: library for library in (Library, Torch, Jax)}

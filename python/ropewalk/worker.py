@@ -146,9 +146,8 @@ def main():
     def of_host(name):
         return lambda *given: getattr(loaded[0], name)(*given) if loaded else None
 
-    given = {name: of_host(name) for name in ("runs_in", "apply", "rows", "took", "floor")}
-    given.update(load=load, why=why)
-    calls = {name: kind(given[name]) for name, kind in Host._fields_ if name in given}
+    own = {"load": load, "why": why}
+    calls = {name: kind(own.get(name) or of_host(name)) for name, kind in Host._fields_ if name != "none"}
     host = Host(none=id(None), **calls)
     words = [os.fsencode(word) for word in sys.argv[2:]]
     argv = (C.c_char_p * (len(words) + 1))(*words, None)

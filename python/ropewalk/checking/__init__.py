@@ -67,7 +67,8 @@ def named(row):
 def check(model, config=None, *, pairing=None, strict=False):
     """See ropewalk.check."""
     _require(isinstance(model, torch.nn.Module), f"{type(model).__name__} is not a torch module")
-    model = unwrapped(model)
+    while inner := model._modules.get("_orig_mod", model._modules.get("module")):
+        model = inner  # of torch.compile, and of parallel training
     config, whose = config_of(model, config)
     rule = answer(config, pairing=pairing)
     with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"), warnings.catch_warnings():
@@ -79,13 +80,6 @@ def check(model, config=None, *, pairing=None, strict=False):
     head = (f"{rule['model_type'] or 'a model'} ({type(model).__name__}, {len(found.layers)} attention layers) against "
             f"{whose}; torch {torch.__version__}, {f'{library} {version}'.strip()}, {', '.join(devices)}")
     return Report(head, found.rows, found.notes, strict)
-
-
-def unwrapped(model):
-    """The module within those of torch.compile and of parallel training."""
-    while inner := model._modules.get("_orig_mod", model._modules.get("module")):
-        model = inner
-    return model
 
 
 def config_of(model, config):

@@ -92,8 +92,7 @@ def attentions(model):
 def without_weights(model):
     """A copy whose tensors are on meta."""
     memo = {}
-    for tensor in (*model.parameters(), *model.buffers(), *(
-            t for m in model.modules() for t in vars(m).values() if torch.is_tensor(t))):
+    for tensor in (t for module in model.modules() for t in members(module).values()):
         ghost = torch.empty_like(tensor, device="meta")
         memo[id(tensor)] = torch.nn.Parameter(ghost, False) if isinstance(
             tensor, torch.nn.Parameter) else ghost

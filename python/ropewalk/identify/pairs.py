@@ -31,9 +31,7 @@ class Form:
     over: str = ""  # of what it is: head or window
     weights: np.ndarray = None
 
-    @property
-    def window(self):
-        return np.sort(np.concatenate((self.i, self.j)))
+    window = property(lambda self: np.sort(np.concatenate((self.i, self.j))))
 
 
 @dataclass
@@ -82,8 +80,7 @@ def parts_of(dump, layout):
         _require(x.shape == y.shape, f"{result} has the shape {y.shape}, and {name} {x.shape}")
         _require(x.shape[-1] <= MOST, f"{name} has heads of {x.shape[-1]}; up to {MOST} are explained")
         _require(dump.dtypes[result], f"{result} has no floating-point type")
-        out.append(Part(name, x, y, dump.dtypes[result]))
-        out[-1].other = result if result.endswith("_other") else ""
+        out.append(Part(name, x, y, dump.dtypes[result], other=result * result.endswith("_other")))
     _require(out or "0.position_ids" not in dump.tensors, "it is a file of questions (ropewalk "
              "vectors), which ropewalk verify judges once each N has its N.q_out")
     _require(out, "it needs x and y, or q and q_out: it has "
@@ -130,12 +127,6 @@ def elements_of(pairing, pairs, at=0):
     return at + 2 * np.arange(pairs), at + 2 * np.arange(pairs) + 1
 
 
-def order_of(written, n):
-    """Where the outputs of a window of n elements lie that are written in the order of a pairing."""
-    halves = np.arange(n).reshape(2, -1).T.ravel()  # where interleaved lies among halves
-    return {"": np.arange(n), "half_split": halves, "interleaved": np.argsort(halves)}[written]
-
-
 def forms(part, model, told):
     """What to try, the likeliest first. `told` [pairs]: those of the model that these tokens show to turn."""
     size, (x, y), windows, pairings = part.x.shape[-1], part.given, [], ["half_split", "interleaved"]
@@ -161,8 +152,8 @@ def undone(x, y, form):
     """x after a norm before the rotation, and y before what comes after it: a norm, another order."""
     window = form.window
     if form.written:
-        y = y.copy()
-        y[..., window] = y[..., window[order_of(form.written, len(window))]]
+        halves, y = np.arange(len(window)).reshape(2, -1).T.ravel(), y.copy()  # where interleaved lies among halves
+        y[..., window] = y[..., window[halves if form.written == "half_split" else np.argsort(halves)]]
     x = normed(x, form) if form.norm else x
     x = x * form.weights if form.norm == "before" else x
     return x, y / np.where(form.weights == 0, 1, form.weights) if form.norm == "after" else y

@@ -46,10 +46,6 @@ def offered(name, make, tables, pairing="half_split", angles="f32", config=CONFI
         lambda c: Module(make(c["rope_theta"]), tables))
 
 
-def of_matrix(made):
-    return made[..., 0, 0], made[..., 1, 0]
-
-
 for name, wide in (("one_axis", torch.float32), ("one_axis_f64", torch.float64)):
     offered(name, lambda theta, wide=wide: partial(get_1d_rotary_pos_embed, 64, theta=theta, use_real=True,
                                                    freqs_dtype=wide),
@@ -57,7 +53,7 @@ for name, wide in (("one_axis", torch.float32), ("one_axis_f64", torch.float64))
 offered("flux", lambda theta: flux.FluxPosEmbed(theta, [64]), lambda module, positions, x: by_row(
     lambda row: module(row[:, None]), positions, x), "interleaved", "exact")
 offered("hidream", lambda theta: hidream.HiDreamImageEmbedND(theta, [64]), lambda module, positions, x:
-        of_matrix(module(torch.from_numpy(positions)[..., None].float())[:, :, 0]), "interleaved", "exact")
+        module(torch.from_numpy(positions)[..., None].float())[:, :, 0, ..., 0].unbind(-1), "interleaved", "exact")
 offered("ernie_image", lambda theta: ernie.ErnieImageEmbedND3(64, theta, (64, 0, 0)),
         lambda module, positions, x: [f(module(torch.from_numpy(
             np.stack([positions] * 3, -1)).float())[:, :, 0]) for f in (torch.cos, torch.sin)],

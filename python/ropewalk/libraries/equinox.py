@@ -15,12 +15,6 @@ WORDS = {"pairing": "half_split", "dtypes": ("f32", "bf16")}
 DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16}
 
 
-def tokens_of(positions):
-    if min(positions) < 0:
-        raise ValueError("a sequence has no negative positions")
-    return max(positions) + 1
-
-
 @ropewalk.provider({**CONFIG, "head_dim": SIZE, "hidden_size": 4 * SIZE}, **WORDS)
 class rotary(Turning):
     size = SIZE
@@ -29,8 +23,10 @@ class rotary(Turning):
         self.module = equinox.nn.RotaryPositionalEmbedding(SIZE, config["rope_theta"])
 
     def turn(self, x, positions, dtype):
+        if positions.min() < 0:
+            raise ValueError("a sequence has no negative positions")
         out, turned = [], jax.vmap(self.module, in_axes=1, out_axes=1)
         for row, at in zip(x, positions):
-            whole = jnp.zeros((tokens_of(at), *row.shape[1:]), DTYPES[dtype]).at[at].set(row)
+            whole = jnp.zeros((max(at) + 1, *row.shape[1:]), DTYPES[dtype]).at[at].set(row)
             out.append(turned(whole)[at])
         return jnp.stack(out)
