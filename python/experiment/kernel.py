@@ -26,7 +26,8 @@ except ImportError as error:
 torch.set_num_threads(1)
 torch.use_deterministic_algorithms(True)
 
-FORWARD = 0
+FORWARD, TRANSPOSE = 0, 1
+HALF_SPLIT, ANGLES_TABLE, OUT_OF_PLACE = 1, 0, 1 << 1  # the numbers of rope_kernel.h
 F32, I64 = c.DTYPES.index("f32"), c.DTYPES.index("i64")
 BASE = 10000.0
 APPLY = C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p, C.c_void_p)
@@ -70,7 +71,7 @@ class Kernel:
         newest = entry.struct_size >= C.sizeof(c.KernelEntry)
         for wrong, why in (
             (entry.memory, "takes device memory"),
-            (not entry.flags & c.OUT_OF_PLACE, "works in place alone"),
+            (not entry.flags & OUT_OF_PLACE, "works in place alone"),
             (newest and entry.reads_past, "reads past the end"),
         ):
             if wrong:
@@ -90,12 +91,12 @@ class Kernel:
         arrays = [inv_freq, torch.arange(tokens), angles.cos().float(), angles.sin().float()]
         strides = [tokens * heads * dim, heads * dim, dim]
         size = C.sizeof(c.Problem)
-        problem = c.Problem(size, 1, operation, c.HALF_SPLIT, c.ANGLES_TABLE, F32)
+        problem = c.Problem(size, 1, operation, HALF_SPLIT, ANGLES_TABLE, F32)
         problem.position_dtype, problem.position_token_stride = I64, 1
         problem.batch, problem.tokens, _, problem.rotary_dim = shape
         problem.max_position, problem.table_rows = tokens - 1, tokens
         problem.table_row_stride = half
-        problem.inv_freq, problem.attention_scale, problem.tensor_count = inv_freq.data_ptr(), 1, 2
+        problem.inv_freq_address, problem.attention_scale, problem.tensor_count = inv_freq.data_ptr(), 1, 2
         for i in range(2):
             problem.tensor[i] = c.Tensor(heads, dim, 0, *strides, *strides, F32, F32, 1, 0)
         address, reason, state = C.addressof(problem), C.c_char_p(), C.c_void_p()
@@ -136,4 +137,4 @@ class Rotation(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dq, dk):
-        return (*ctx.kernel.rotate(dq, dk, c.TRANSPOSE), None)
+        return (*ctx.kernel.rotate(dq, dk, TRANSPOSE), None)

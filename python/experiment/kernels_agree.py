@@ -9,7 +9,7 @@ import sys
 
 import experiment
 from experiment import LENGTH, SEEDS, spread, statistics
-from kernel import FORWARD, c, find, torch
+from kernel import FORWARD, TRANSPOSE, find, torch
 
 ROUNDINGS = 1e-6  # relative to the greatest output: 16 units of f32
 EARLY, NEAR = 20, 1e-4
@@ -20,7 +20,7 @@ def outputs(kernel):
     generator = torch.Generator().manual_seed(0)
     shape = (experiment.BATCH, LENGTH, 2, 32)
     q, k = torch.randn(2, *shape, generator=generator)
-    return torch.stack(kernel.rotate(q, k, FORWARD) + kernel.rotate(q, k, c.TRANSPOSE))
+    return torch.stack(kernel.rotate(q, k, FORWARD) + kernel.rotate(q, k, TRANSPOSE))
 
 
 def apart(a, b):
