@@ -298,18 +298,14 @@ def write(path, tensors, metadata):
 
 def bytes_of(array):
     """(bytes, type of safetensors, shape)."""
-    if isinstance(array, Bits):
-        return array.array.tobytes(), "BF16", array.array.shape
+    bits = isinstance(array, Bits) or str(array.dtype) in ("bfloat16", "torch.bfloat16")
+    array = array.array if isinstance(array, Bits) else array
     if hasattr(array, "detach"):  # torch, on any device
         array = array.detach().cpu().contiguous()
-        if str(array.dtype) == "torch.bfloat16":
-            import torch
-
-            return array.view(torch.int16).numpy().tobytes(), "BF16", array.shape
-        array = array.numpy()
+        array = (array.view(sys.modules["torch"].int16) if bits else array).numpy()
     array = np.ascontiguousarray(array)
-    if array.dtype.name == "bfloat16":
-        return array.view("u2").tobytes(), "BF16", array.shape
+    if bits:
+        return array.tobytes(), "BF16", array.shape
     kinds = {np.dtype(v): k for k, v in TYPES.items() if k != "BF16"}
     if array.dtype.kind in "iu" and array.dtype not in kinds:
         array = array.astype("i8")

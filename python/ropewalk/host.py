@@ -14,6 +14,7 @@ import platform
 import sys
 import threading
 import warnings
+from functools import cache
 
 from . import contract as c
 from . import decorator
@@ -25,7 +26,6 @@ from .views import LIBRARIES
 
 library = None  # the worker's library, given by worker.py
 alive = []  # what C code points to
-texts = {}  # text -> buffer that stays
 libraries = {}  # name and device -> of views or on_device
 states = {}  # number -> State
 addresses = {}  # of a state in C -> its number
@@ -35,10 +35,9 @@ runs_in = environments.get
 numbers = itertools.count(1)
 
 
+@cache  # so that it stays
 def static(text):
-    if text not in texts:
-        texts[text] = C.create_string_buffer(text.encode(errors="backslashreplace"))
-    return C.addressof(texts[text])
+    return C.create_string_buffer(text.encode(errors="backslashreplace"))
 
 
 def why():
@@ -55,7 +54,7 @@ def entry_of(kernel):
         if refused is None:
             return c.OK
         if reason:
-            C.c_void_p.from_address(reason).value = static(str(refused)[:400])
+            C.c_void_p.from_address(reason).value = C.addressof(static(str(refused)[:400]))
         return c.UNSUPPORTED
 
     @told_in_c
@@ -212,7 +211,7 @@ def load(path):
         version = getattr(module, "__version__", "")
         runs_in = f"python {platform.python_version()}, {module.__name__} {version}".rstrip()
         interpreter = ", Triton interpreter" if kernel.interpreter else ""
-        environments[C.addressof(entry)] = static(runs_in + interpreter)
+        environments[C.addressof(entry)] = C.addressof(static(runs_in + interpreter))
     watch_forks()
     for kernel in sorted(kernels, key=lambda k: k.arrays == "raw"):  # whose calls cost less
         if kernel.device and not floors:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 FREQUENCIES = re.compile(r"(?:(\w+?)_)?(?:inv_freqs?|timescale)$")
 TABLES = (("cos_cached", "sin_cached"), ("cos_cache", "sin_cache"), ("cos", "sin"), ("cos_sin_cache",),
@@ -174,13 +174,11 @@ def for_real(source):
     """A forward that runs on a copy with values, on zeros: it may look at positions."""
     module, device = copy.deepcopy(source.module), source.tensors()[0].device
 
-    def zeros(value):
-        return torch.zeros_like(value, device=device) if torch.is_tensor(value) else value
-
     def forward(*args, **words):
+        zeros = partial(torch.zeros_like, device=device)
+        args, words = tree_map_only(torch.Tensor, zeros, (args, words))
         with torch.device(device):
-            out = module(*map(zeros, args), **{n: zeros(v) for n, v in words.items()})
-        return tuple(t.to("meta") for t in out) if isinstance(out, tuple) else out.to("meta")
+            return tree_map_only(torch.Tensor, lambda t: t.to("meta"), module(*args, **words))
 
     return forward
 
@@ -210,15 +208,6 @@ def alike(one, other):
             a.is_meta or torch.equal(a, b)) for a, b in zip(one.tensors(), other.tensors()))
 
 
-def nearest(path, found):
-    """The sources that share most of a layer's path."""
-    def shared(source):
-        return len(os.path.commonprefix([path.split("."), source.path.split(".")]))
-
-    most = max(map(shared, found), default=0)
-    return [s for s in found if shared(s) == most]
-
-
 def who_uses_what(model, found, layers):
     """Fills in users and calls. Returns why that was not seen but taken from names, or "", the layers that
     rotate as far as that was seen, and those that do so by what no source made."""
@@ -233,7 +222,9 @@ def who_uses_what(model, found, layers):
             s for s in found if (id(s.module), None) in used]
         if not mine and (why or path in rotating):
             kind = getattr(module, "layer_type", getattr(module, "attention_type", None))
-            mine = nearest(path, [s for s in found if s.layer in (None, kind)])
+            near = [s for s in found if s.layer in (None, kind)]
+            shared = [len(os.path.commonprefix([path.split("."), s.path.split(".")])) for s in near]
+            mine = [s for s, n in zip(near, shared) if n == max(shared)]
         for source in mine:
             if why or path in rotating or not rotating:
                 source.users.append(path)

@@ -107,7 +107,7 @@ class Rotary:
         q, k = (a.transpose(1, 2) if by_head else a for a in (q, k))
         function = call.function or self.module.forward
         for part in ([(q, k)] if len(names) > 1 else [(q,), (k,)]):
-            out += list(flat(function(**{**words, **dict(zip(names, part))})))[:len(part)]
+            out += flat(function(**{**words, **dict(zip(names, part))}))[:len(part)]
         return [(a.transpose(1, 2) if by_head else a)[0] for a in out]
 
 
