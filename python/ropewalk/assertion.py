@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -41,7 +42,7 @@ def assert_rope(fn: Callable, *, profile: str = "smoke", properties: Iterable[st
     chosen += [word for name in properties for word in ("--property", name)]
     output = run("verify", "--plugin", plugin, *chosen, "--profile", profile)
     if output is not None:
-        raise AssertionError("\n".join(failing(output)))
+        raise AssertionError(failing(output))
 
 
 def assert_same(f: Callable, g: Callable, *, config: str | os.PathLike | None = None, shape: str | None = None,
@@ -155,20 +156,11 @@ def keep(name, text):
 
 def failing(output):
     """Of the blocks of failures: the name, why, and the line that replays it."""
-    kept, block = [], []
-    for line in [*output.splitlines(), ""]:
-        if line.startswith(" "):
-            block.append(line)
-            continue
-        claims = [i for i, text in enumerate(block) if text.startswith("      claim ")]
-        if claims:
-            kept += block[: claims[0]]
-            wanted = False
-            for text in block[claims[0] :]:
-                if text[6:17].strip():  # else it goes on with the line before
-                    wanted = text.split()[0] in ("because", "cause", "replay")
-                kept += [text] if wanted else []
-        elif block and block[0].startswith("start here"):
-            kept += block
-        block = [line]
-    return kept or output.splitlines()
+    kept = []
+    for block in re.split(r"\n(?! )", output):
+        head, claim, rest = block.partition("\n      claim ")
+        if claim:  # a line that begins farther right goes on with the line before
+            kept += [head, *re.findall(r"^ {6}(?:because|cause|replay) .*(?:\n {17}.*)*", rest, re.M)]
+        elif block.startswith("start here"):
+            kept.append(block)
+    return "\n".join(kept) or output
