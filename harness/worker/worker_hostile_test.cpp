@@ -6,7 +6,6 @@
 #include <iterator>
 #include <tuple>
 
-#include "harness/judge/chunk_runner.h"
 #include "harness/testing/worker_fixture.h"
 
 namespace ropewalk::harness {
@@ -53,25 +52,6 @@ INSTANTIATE_TEST_SUITE_P(
         WorkerHarm{"write_to_socket", "(descriptor 3): a packet of 5 bytes, where an answer of",
                    Kind::crash}),
     [](const auto& test) { return std::get<0>(test.param); });
-
-// The positions of one kernel run through buffers that are laid out once.
-TEST(HostileChunks, AreLaidOutAnewForTheNextWorker) {
-  const Hostility set("grow", "apply");
-  Worker worker(options({hostile_plugin}));
-  Oracle oracle;
-  Subject subject{worker, oracle, worker.kernels().back()};
-  for (const KernelFacts& facts : worker.kernels())
-    if (facts.name == "phase") subject.facts = facts;
-  ChunkPlan plan;
-  plan.last = 1000;
-  ChunkRunner runner(subject, plan);
-  ASSERT_EQ(runner.run(0, 16).kind, Kind::ok);
-  for (std::int64_t t = 0; t < 16; ++t) runner.judged(t);
-  worker.restart();
-  const CallResult again = runner.run(16, 16);
-  EXPECT_EQ(again.kind, Kind::ok) << again.text;
-  EXPECT_EQ(worker.starts(), 2);
-}
 
 // Finds processes by their environment, which a child keeps in any session and under any parent.
 // The mark tells them from those of a parallel test.

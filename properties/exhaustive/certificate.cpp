@@ -70,7 +70,7 @@ void check_counts(const CertificatePart& part, PositionRange whole, std::int64_t
   const std::int64_t count = range.count();
   const bool in_whole = whole.first <= range.first && range.last <= whole.last;
   if (in_whole && row.planned == count && row.executed == count && row.compared_cases == count &&
-      row.compared == count * ChunkRunner::heads * (rotary_dim / 2) && row.margin <= 1)
+      row.compared == count * ChunkPlan::heads * (rotary_dim / 2) && row.margin <= 1)
     return;
   throw BadFile(fmt::format("{}: the row of {} {} contradicts itself", part.file, name_of(row),
                             range_text(range)));
@@ -86,7 +86,7 @@ std::string page_of(const VerdictRow& row) {
   line("positions", fmt::format("{} to {}, every one", plan.first, plan.last));
   line("planned = executed = compared",
        fmt::format("{} positions, {} blocks (position, pair)", row.compared_cases,
-                   row.compared / ChunkRunner::heads));
+                   row.compared / ChunkPlan::heads));
   const std::string bound =
       row.bound_unit == "bound" ? "" : fmt::format(", {:.6g} {}", row.bound, row.bound_unit);
   line("worst error", fmt::format("{:.6f} of its bound{}; at {}", row.margin, bound, row.where));

@@ -21,7 +21,7 @@ std::string name_of(const report::VerdictRow& row);
 
 /// The positions that a row covers, and the plan of which they are a part. Throw BadCase.
 PositionRange range_of(const report::VerdictRow& row);
-harness::ChunkPlan whole_plan_of(const report::VerdictRow& row);
+ChunkPlan whole_plan_of(const report::VerdictRow& row);
 
 /// The first word of VerdictRow::part_of in which two rows differ, or what the verdicts rest on, as
 /// "word: a, not b". Empty if they are of one run.

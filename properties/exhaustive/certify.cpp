@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <mutex>
@@ -12,7 +13,9 @@
 #include "harness/cases/checked.h"
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
+#include "harness/cases/poison.h"
 #include "harness/judge/judge.h"
+#include "harness/process/guarded_mapping.h"
 #include "properties/exhaustive/block_compare.h"
 #include "properties/judge_threads.h"
 #include "properties/property.h"
@@ -21,6 +24,7 @@
 
 namespace ropewalk::properties {
 using namespace harness;
+using namespace protocol;
 using namespace report;
 namespace {
 
@@ -36,11 +40,158 @@ std::string words_of(const ChunkForm& form) {
   return form == backward ? ", backward" : form == with_int64 ? ", with int64 positions" : "";
 }
 
-Case case_of(const ChunkRunner& runner, const RangeCall& call) {
-  Case c = runner.case_of(call.positions.first, call.positions.count(), call.form);
+// Positions that are equal modulo this number get the same full-mantissa vector.
+constexpr std::int64_t vectors = 1024;
+
+std::uint64_t vector_of(std::int64_t position) {
+  return static_cast<std::uint64_t>(position & (vectors - 1));
+}
+
+// The call as a case. Its data is that of the call only if it has one position.
+Case case_of(const KernelFacts& facts, const ChunkPlan& plan, const RangeCall& call) {
+  Case c;
+  c.kernel = facts.name;
+  c.plugin = facts.plugin;
   c.property = name;
+  c.contract = facts.angle_contract;
+  c.operation = call.form.operation;
+  c.position_dtype = call.form.position_dtype;
+  c.pairing = plan.pairing;
+  c.rotary_dim = plan.rotary_dim;
+  c.rope_theta = plan.rope_theta;
+  c.tokens = call.positions.count();
+  c.position_from = call.positions.first;
+  c.data = DataPattern::basis;
+  c.seed = plan.seed + vector_of(call.positions.first);
+  c.dtype = plan.dtype;
+  c.tensors[0].heads = ChunkPlan::heads;
+  c.tensors[0].head_dim = plan.rotary_dim;
   return c;
 }
+
+// Makes calls. The executor makes, copies and searches the buffers of each case, which would take
+// longer than judging them. Here the inputs are made once, and outputs are judged where the worker
+// left them. Each position has three heads: the basis vectors e1 and e2, and a full-mantissa vector
+// (DataPattern::basis).
+class Caller {
+ public:
+  Caller(Subject& subject, const ChunkPlan& plan)
+      : subject_(subject), plan_(plan), outputs_(static_cast<std::size_t>(plan.row_elements())) {
+    inv_freq_ = frequencies_of(case_of(subject.facts, plan, {}));
+    for (std::int64_t at = 0; at < vectors; ++at) {
+      const Problem problem = make_problem(case_at({{at, at}, {}}), subject.oracle);
+      const auto& row = problem.buffers[static_cast<std::size_t>(problem.tensor[0].in)].content;
+      rows_.insert(rows_.end(), row.begin(), row.end());
+    }
+    poison_.resize(row_bytes());
+    fill_poison(poison_.data(), row_bytes(), plan.dtype, Poison::a);
+    inputs_.resize(static_cast<std::size_t>(vectors * plan.row_elements()));
+    widen(rows_.data(), inputs_);
+  }
+
+  // Each buffer has room for the longest call. What a call uses of it ends as near to its end, and
+  // so to a forbidden page, as 64-byte alignment lets it. Only the rows of the inputs' buffer hold
+  // the vectors in turn: a call takes those from its first position's on, and so needs no copy,
+  // unless that row is not aligned.
+  CallResult make(const RangeCall& call, std::uint32_t steps) {
+    subject_.worker.kernels();
+    CallDescriptor to{};
+    to.problem = make_question(case_at(call)).asked;
+    to.problem.inv_freq = nullptr;
+    // All calls get the same bounds on positions, however the positions are divided.
+    to.problem.min_position = plan_.first;
+    to.problem.max_position = plan_.last;
+    to.workspace_at_end = 1;
+    std::vector<NamedRegion> names(region_count, {"nothing"});
+    names[workspace_region] = {"workspace"};
+    constexpr std::uint64_t cache_line = 64;
+    std::uint64_t next = 0;
+    const auto place = [&](const char* what, std::uint64_t room, std::uint64_t used,
+                           bool writable) {
+      Region region{buffers_offset + next, whole_pages(room), 0, writable ? 1u : 0u, 0};
+      region.at = (region.mapped_bytes - used) / cache_line * cache_line;
+      next += region.mapped_bytes;
+      return std::pair(region, NamedRegion{what, region.at, used});
+    };
+    const auto longest = static_cast<std::uint64_t>(plan_.longest_call());
+    const auto count = static_cast<std::uint64_t>(call.positions.count());
+    const auto bytes = static_cast<std::uint64_t>(data_type(call.form.position_dtype).bytes);
+    const auto frequencies = inv_freq_.size() * sizeof(double);
+    std::tie(to.inv_freq, names[0]) = place("inv_freq", frequencies, frequencies, false);
+    std::tie(to.positions, names[1]) =
+        place("positions", longest * sizeof(std::int64_t), count * bytes, false);
+    auto& q = to.tensor[0];
+    const std::uint64_t row = vector_of(call.positions.first) * row_bytes();
+    const std::uint64_t in_from = row_bytes() % cache_line == 0 ? 0 : row;
+    const std::uint64_t input_rows = longest + vectors;
+    std::tie(q.in, names[2]) = place("q.in", input_rows * row_bytes(), count * row_bytes(), false);
+    q.in.at = names[2].lead = row - in_from;
+    std::tie(q.out, names[3]) = place("q.out", longest * row_bytes(), count * row_bytes(), true);
+    std::byte* const memory = subject_.worker.reserve_buffers(next) - buffers_offset;
+    const auto at = [&](const Region& region) { return memory + region.file_offset + region.at; };
+    std::memcpy(at(to.inv_freq), inv_freq_.data(), frequencies);
+    out_ = at(q.out);
+    for (std::uint64_t t = 0; t < count; ++t) {
+      const std::int64_t position = call.positions.first + static_cast<std::int64_t>(t);
+      std::memcpy(at(to.positions) + t * bytes, &position, bytes);  // a little-endian integer
+      std::memcpy(out_ + t * row_bytes(), poison_.data(), row_bytes());
+    }
+    const bool are_there = in_from == in_from_ && starts_ == subject_.worker.starts();
+    for (std::uint64_t r = 0; !are_there && r < input_rows; ++r)
+      std::memcpy(memory + q.in.file_offset + r * row_bytes(),
+                  rows_.data() + (in_from + r * row_bytes()) % rows_.size(), row_bytes());
+    in_from_ = in_from;
+    starts_ = subject_.worker.starts();
+    return subject_.worker.call(subject_.facts.index, to, steps | step_keep_mapped, names);
+  }
+
+  // After make(): the outputs of a token's three heads, one behind the other, until the next call.
+  // Elements that the kernel did not write are NaN.
+  const float* outputs(std::int64_t token) {
+    const std::byte* const row = out_ + static_cast<std::uint64_t>(token) * row_bytes();
+    if (plan_.dtype == Dtype::f32) return reinterpret_cast<const float*>(row);
+    widen(row, outputs_);
+    return outputs_.data();
+  }
+  const float* inputs_of(std::int64_t position) const {
+    return inputs_.data() + (position & (vectors - 1)) * plan_.row_elements();
+  }
+
+ private:
+  std::uint64_t row_bytes() const { return static_cast<std::uint64_t>(plan_.row_bytes()); }
+  Case case_at(const RangeCall& call) const {
+    Case c = case_of(subject_.facts, plan_, call);
+    c.inv_freq = inv_freq_;
+    return c;
+  }
+  // Fills `to`, which is exact. A 16-bit value is looked up: the conversion of f16 by integers
+  // takes some fifteen operations.
+  void widen(const std::byte* from, std::vector<float>& to) const {
+    constexpr auto all = [](Dtype type) {
+      std::vector<float> values(std::size_t{1} << 16);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto bits = static_cast<std::uint16_t>(i);
+        values[i] = static_cast<float>(load(reinterpret_cast<const std::byte*>(&bits), type, 0));
+      }
+      return values;
+    };
+    static const std::vector<float> f16 = all(Dtype::f16), bf16 = all(Dtype::bf16);
+    const std::vector<float>& values = plan_.dtype == Dtype::f16 ? f16 : bf16;
+    if (plan_.dtype == Dtype::f32) std::memcpy(to.data(), from, to.size() * sizeof(float));
+    for (std::size_t i = 0; plan_.dtype != Dtype::f32 && i < to.size(); ++i)
+      to[i] = values[load_as<std::uint16_t>(from, static_cast<std::int64_t>(i))];
+  }
+
+  Subject& subject_;
+  ChunkPlan plan_;
+  std::vector<double> inv_freq_;         // made once, and each case gets them as its own
+  std::vector<std::byte> rows_;          // the inputs: [vectors, heads, rotary_dim]
+  std::vector<std::byte> poison_;        // what a row of outputs holds before a call
+  std::vector<float> inputs_, outputs_;  // widened: all inputs, a token's outputs
+  std::uint64_t in_from_ = 0;            // where in rows_ the inputs' buffer begins
+  int starts_ = 0;                       // Worker::starts() of the worker that has it
+  std::byte* out_ = nullptr;             // of the last call
+};
 
 std::shared_ptr<DoubleRotations> rotations_of(const Case& c) {
   return std::make_shared<DoubleRotations>(frequencies_of(c),
@@ -86,7 +237,7 @@ class Certifier {
       : plan_(plan),
         precision_(precision_of(plan.facts, plan.chunk.dtype)),
         rotations_(*plan.rotations),
-        runner_(subject, plan_.chunk),
+        caller_(subject, plan_.chunk),
         suspicious_(suspicious_rows(plan_.chunk.pairing, is_stored())) {
     Case c;
     c.contract = plan.facts.angle_contract;
@@ -115,7 +266,7 @@ class Certifier {
   void judge_call(const RangeCall& call, Finding& worst) {
     const auto [first, last] = call.positions;
     Execution execution;
-    execution.result = runner_.run(first, call.positions.count(), call.form);
+    execution.result = caller_.make(call, step_supports | step_prepare | step_apply | step_release);
     if (execution.result.kind == CallResult::Kind::ok) {
       compare(call, worst);
       if (!worst.holds() && first != last)
@@ -129,7 +280,7 @@ class Certifier {
 
  private:
   bool is_stored() const { return precision_.stored_u > 0; }
-  std::int64_t values() const { return ChunkRunner::heads * plan_.chunk.rotary_dim / 2; }
+  std::int64_t values() const { return ChunkPlan::heads * plan_.chunk.rotary_dim / 2; }
 
   // |y - r x| for a pair of a head at one position, in its own bound. It uses sqrt of squares and
   // not hypot, so all machines give the same bits. NaN is infinite.
@@ -156,12 +307,12 @@ class Certifier {
   void look_closely(std::int64_t position, const ChunkForm& form, const float* outputs,
                     Finding& worst) {
     const std::int64_t dim = plan_.chunk.rotary_dim, half = dim / 2;
-    const float* const inputs = runner_.inputs_of(position);
+    const float* const inputs = caller_.inputs_of(position);
     for (std::int64_t i = 0; i < half; ++i) {
       const PairIndex at = pair_index(plan_.chunk.pairing, i, half);
       const Rotation r =
           rotations_.exact(form == backward ? -position : position, static_cast<std::size_t>(i));
-      for (std::int64_t h = 0; h < ChunkRunner::heads; ++h) {
+      for (std::int64_t h = 0; h < ChunkPlan::heads; ++h) {
         const double bound = h < 2 ? block_bound_ : vector_bound_;
         const double margin = margin_of(outputs + h * dim, inputs + h * dim, at, r, bound);
         if (margin <= worst.margin) continue;
@@ -194,14 +345,13 @@ class Certifier {
     look.stored_least = precision_.stored_least();
     for (std::int64_t t = 0; t < call.positions.count() && worst.margin <= 1; ++t) {
       const std::int64_t position = call.positions.first + t;
-      look.outputs = runner_.outputs(t);
-      look.x = runner_.inputs_of(position) + 2 * plan_.chunk.rotary_dim;
+      look.outputs = caller_.outputs(t);
+      look.x = caller_.inputs_of(position) + 2 * plan_.chunk.rotary_dim;
       look.rotations = rotations_.row(call.form == backward ? -position : position);
       look.block = limit_below(block_bound_);
       look.vector = limit_below(vector_bound_);
       if (suspicious_(look)) look_closely(position, call.form, look.outputs, worst);
       worst.compared += values();
-      runner_.judged(t);
     }
   }
 
@@ -237,7 +387,7 @@ class Certifier {
     run.planned = run.executed = run.compared = call.positions.count();
     run.values = finding.compared;
     run.worst = finding;
-    const Case c = case_of(runner_, call);
+    const Case c = case_of(plan_.facts, plan_.chunk, call);
     if (!finding.holds()) run.failing = c;
     VerdictRow row = plan_.row;
     fill_verdict(row, run, plan_.facts, "");
@@ -252,7 +402,7 @@ class Certifier {
   bounds::Precision precision_;
   double block_bound_ = 0, vector_bound_ = 0;  // before results are stored, relative to the length
   DoubleRotations rotations_;
-  ChunkRunner runner_;
+  Caller caller_;
   Suspicious suspicious_;
 };
 
@@ -263,7 +413,7 @@ Finding check(Subject& subject, const Case& c) {
   require(c.tokens <= plan.chunk.longest_call(),
           "replay line: property=exhaustive takes 1 to {} tokens", plan.chunk.longest_call());
   const RangeCall call{{plan.chunk.first, plan.chunk.last}, {c.operation, c.position_dtype}};
-  if (!(case_of(ChunkRunner(subject, plan.chunk), call) == c))
+  if (!(case_of(subject.facts, plan.chunk, call) == c))
     throw BadCase(
         "replay line: property=exhaustive takes only the cases that verify --exhaustive prints");
   plan.rotations = rotations_of(c);
@@ -321,12 +471,9 @@ ChunkPlan chunk_plan_of(const Case& c) {
               c.position_from < limit && c.position_from + c.tokens <= limit && c.rotary_dim >= 2 &&
               c.rotary_dim <= 1024,
           "replay line: property=exhaustive takes other tokens, positions or rotary_dim");
-  return {c.pairing,
-          c.rotary_dim,
-          c.rope_theta,
-          c.seed - static_cast<std::uint64_t>(c.position_from & (ChunkRunner::vectors - 1)),
-          c.position_from,
-          c.position_from + c.tokens - 1,
+  return {c.pairing,       c.rotary_dim,
+          c.rope_theta,    c.seed - vector_of(c.position_from),
+          c.position_from, c.position_from + c.tokens - 1,
           c.dtype};
 }
 
@@ -347,12 +494,12 @@ CertifyPlan plan_for(Subject& subject, const ChunkPlan& chunk) {
   else if ((facts.flags & ROPE_OUT_OF_PLACE) == 0)
     row.reason = "the kernel runs in place only, but the exhaustive check runs out of place";
   if (!row.reason.empty()) return plan;
-  ChunkRunner runner(subject, chunk);
+  Caller caller(subject, chunk);
   const PositionRange whole{chunk.first, chunk.last};
   const std::int64_t most = std::min(chunk.longest_call(), whole.count());
   Execution answer;
   const auto takes = [&](std::int64_t count, const ChunkForm& form) {
-    answer.result = runner.ask_supports(count, form);
+    answer.result = caller.make({{chunk.first, chunk.first + count - 1}, form}, step_supports);
     return answer.result.kind == CallResult::Kind::ok;
   };
   for (const std::int64_t count : {most, most - 1, std::int64_t{1}}) {
@@ -368,7 +515,7 @@ CertifyPlan plan_for(Subject& subject, const ChunkPlan& chunk) {
     else
       row.reason += (row.reason.empty() ? "refused: " : "; ") + words_of(form).substr(2);
   row.verdict = Verdict::pass;
-  const Case c = case_of(runner, {whole, {}});
+  const Case c = case_of(facts, chunk, {whole, {}});
   plan.rotations = rotations_of(c);
   row.part_of = fmt::format("{} call_positions={} oracle={}", words_without_path(c),
                             chunk.longest_call() - 1, plan.rotations->fingerprint());

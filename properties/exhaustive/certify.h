@@ -28,12 +28,14 @@
 // Other properties test the assumptions at random: linearity, that a pair depends only on its own
 // elements and position, and that data, batch, heads and placement change nothing.
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "harness/judge/chunk_runner.h"
+#include "harness/judge/executor.h"
 #include "reference/double_rotations.h"
 #include "reports/record/record.h"
 
@@ -46,35 +48,61 @@ struct PositionRange {
   bool operator==(const PositionRange&) const = default;
 };
 
+/// The shape and the whole range.
+struct ChunkPlan {
+  Pairing pairing = Pairing::half_split;
+  std::int64_t rotary_dim = 128;
+  double rope_theta = 10000;
+  std::uint64_t seed = 1;
+  std::int64_t first = 0, last = 0;
+  Dtype dtype = Dtype::f32;  ///< f32, f16 or bf16
+
+  static constexpr std::int64_t heads = 3;
+  std::int64_t row_elements() const { return heads * rotary_dim; }
+  std::int64_t row_bytes() const { return row_elements() * data_type(dtype).bytes; }
+  /// The positions of the longest call, which writes 12 MiB: more than the 8 MiB from which kernels
+  /// store past the caches of most processors. The limits are for small and for large rotary_dim.
+  std::int64_t longest_call() const {
+    return std::clamp((std::int64_t{12} << 20) / row_bytes(), std::int64_t{4096},
+                      std::int64_t{16384});
+  }
+};
+
+/// What differs between calls beside their positions.
+struct ChunkForm {
+  Operation operation = Operation::forward;
+  Dtype position_dtype = Dtype::i32;
+  bool operator==(const ChunkForm&) const = default;
+};
+
 /// n parts of a range, cut where calls end. None if the range has too few calls for n.
-std::vector<PositionRange> range_parts(PositionRange range, std::int64_t n,
-                                       const harness::ChunkPlan& plan);
+std::vector<PositionRange> range_parts(PositionRange range, std::int64_t n, const ChunkPlan& plan);
 
 struct RangeCall {
   PositionRange positions;
-  harness::ChunkForm form;
+  ChunkForm form;
 };
 /// The calls that take each position of a range once. Each eighth, and the first of the plan, is
 /// followed by a sample in each of these forms: up to 64 positions from anywhere in the call on.
-std::vector<RangeCall> calls_of(PositionRange range, const harness::ChunkPlan& plan,
-                                const std::vector<harness::ChunkForm>& sampled = {});
+std::vector<RangeCall> calls_of(PositionRange range, const ChunkPlan& plan,
+                                const std::vector<ChunkForm>& sampled = {});
 
 /// The plan of which a range is the whole: the case of a replay line, or of a row. Throws BadCase
 /// if no exhaustive run has such a case.
-harness::ChunkPlan chunk_plan_of(const harness::Case& c);
+ChunkPlan chunk_plan_of(const harness::Case& c);
 
 /// One kernel, pairing and data type.
 struct CertifyPlan {
   harness::KernelFacts facts;
-  harness::ChunkPlan chunk;  ///< its first and last position span the whole range
+  ChunkPlan chunk;  ///< its first and last position span the whole range
   /// What all its rows share. Its verdict is PASS, or says why nothing can be enumerated. The
   /// caller ends part_of with the version and the fingerprint of the code.
   report::VerdictRow row;
-  std::vector<harness::ChunkForm> sampled = {};  ///< those that the kernel takes
+  std::vector<ChunkForm> sampled = {};  ///< those that the kernel takes
   std::shared_ptr<DoubleRotations> rotations = {};
 };
 /// Asks the worker about the lengths of calls at both ends, and about the forms of samples.
-CertifyPlan plan_for(harness::Subject& subject, const harness::ChunkPlan& chunk);
+CertifyPlan plan_for(harness::Subject& subject, const ChunkPlan& chunk);
 
 /// Shares the pieces of the plan out among `judges`, in threads. Each row of a piece that held is
 /// delivered when it is done, and later failures do not withdraw it. Returns the failure of the
