@@ -12,79 +12,39 @@
 namespace ropewalk::harness {
 namespace {
 
-// Finds the elements of a buffer that still have the bits from before the call. `Bits` has the
+// The elements of a buffer, some of which still have the bits from before the call. `Bits` has the
 // width of an element.
 template <class Bits>
-class Elements {
- public:
-  Elements(const std::byte* from, std::uint64_t before)
-      : from_(from), before_(static_cast<Bits>(before)) {}
+struct Elements {
+  const std::byte* from;
+  Bits before;
 
   bool is_left(std::size_t i) const {
     Bits bits;
-    std::memcpy(&bits, from_ + i * sizeof bits, sizeof bits);
-    return bits == before_;
+    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+    return bits == before;
   }
-  /// The first of `count` elements that is not left and not owned; `count` if there is none.
-  std::size_t first_changed(std::size_t count, const std::uint8_t* owned) const {
-    if (owned == nullptr) return first_other(0, count);
-    std::size_t gap = 0;
-    while ((gap = next(owned, gap, count, 0)) < count) {
-      const std::size_t end = next(owned, gap, count, 1);
-      const std::size_t changed = first_other(gap, end);
-      if (changed < end) return changed;
-      gap = end;
-    }
-    return count;
-  }
-  std::int64_t unwritten(const std::vector<std::uint8_t>& owned) const {
-    // Such elements are rare among written ones, so whole blocks are passed by.
+  /// The first element from `begin` on that is wrong; `end` if there is none. Such elements are
+  /// rare, so whole blocks are passed by.
+  template <class Wrong>
+  static std::size_t first(std::size_t begin, std::size_t end, Wrong&& is_wrong) {
     constexpr std::size_t block = 4096;
-    std::int64_t count = 0;
-    for (std::size_t begin = 0; begin < owned.size(); begin += block) {
-      const std::size_t end = std::min(begin + block, owned.size());
-      if (!has_left(begin, end)) continue;
-      for (std::size_t i = begin; i < end; ++i)
-        count += static_cast<std::int64_t>(owned[i] != 0 && is_left(i));
+    for (; begin < end; begin += block) {
+      const std::size_t next = std::min(begin + block, end);
+      Bits any = 0;
+      for (std::size_t i = begin; i < next; ++i) any |= static_cast<Bits>(is_wrong(i) ? 1 : 0);
+      for (std::size_t i = begin; any != 0 && i < next; ++i)
+        if (is_wrong(i)) return i;
     }
-    return count;
+    return end;
   }
-
- private:
-  // The next element from `begin` that is owned (mark = 1) or not (mark = 0); `end` if there is
-  // none.
-  static std::size_t next(const std::uint8_t* owned, std::size_t begin, std::size_t end, int mark) {
-    const void* const found = std::memchr(owned + begin, mark, end - begin);
-    return found == nullptr
-               ? end
-               : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - owned);
-  }
-  // The first element that is not left. Compares each element with the one before it, so the
-  // surroundings of a case are read at memcmp's speed.
-  std::size_t first_other(std::size_t begin, std::size_t end) const {
-    const std::byte* const at = from_ + begin * sizeof(Bits);
-    if (begin == end || (is_left(begin) &&
-                         std::memcmp(at, at + sizeof(Bits), (end - begin - 1) * sizeof(Bits)) == 0))
-      return end;
-    std::size_t i = begin;
-    while (i < end && is_left(i)) ++i;
-    return i;
-  }
-  bool has_left(std::size_t begin, std::size_t end) const {
-    Bits any = 0;
-    for (std::size_t i = begin; i < end; ++i) any |= static_cast<Bits>(is_left(i) ? 1 : 0);
-    return any != 0;
-  }
-
-  const std::byte* from_;
-  Bits before_;
 };
 
 // Calls use(Elements) with the width of the buffer's elements. These loops read every element.
 template <class Use>
 auto with_elements(const Buffer& b, const std::byte* from, std::uint64_t before, Use&& use) {
   return with_any_type(b.dtype, [&]<class Element>(std::type_identity<Element>) {
-    return use(Elements<BitsOf<Element>>(from, before));
+    return use(Elements<BitsOf<Element>>{from, static_cast<BitsOf<Element>>(before)});
   });
 }
 
@@ -169,11 +129,6 @@ std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& cont
   const std::size_t before = at.lead / size, inside = b.content.size() / size;
   const std::size_t after = (at.pages_bytes - at.lead - b.content.size()) / size;
   const std::byte* pages = memory + at.offset + at.lead - before * size;
-  const auto first_changed = [&](std::size_t from, std::size_t count, const std::uint8_t* owned) {
-    return with_elements(b, pages + from * size, gaps, [&](const auto& elements) {
-      return from + elements.first_changed(count, owned);
-    });
-  };
   const auto text = [&](const char* what, std::size_t changed) {
     const auto element = static_cast<std::int64_t>(changed) - static_cast<std::int64_t>(before);
     return fmt::format("{}: {}, element {} (of {}), byte offset {}", what, b.name, element, inside,
@@ -190,10 +145,17 @@ std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& cont
                   before + i);
   }
   const auto& not_gaps = b.kept.empty() ? b.owned : kept_or_owned;
-  std::size_t changed = first_changed(0, before, nullptr);
-  if (changed == before) changed = first_changed(before, inside, not_gaps.data());
-  if (changed == before + inside) changed = first_changed(changed, after, nullptr);
-  if (changed == before + inside + after) return {};
+  const std::size_t end = before + inside, all = end + after;
+  const std::size_t changed = with_elements(b, pages, gaps, [&](const auto& elements) {
+    const auto is_changed = [&](std::size_t i) { return !elements.is_left(i); };
+    const std::uint8_t* const rows = not_gaps.data();
+    std::size_t place = elements.first(0, before, is_changed);
+    if (place == before)
+      place = elements.first(
+          before, end, [&](std::size_t i) { return is_changed(i) & (rows[i - before] == 0); });
+    return place == end ? elements.first(end, all, is_changed) : place;
+  });
+  if (changed == all) return {};
   return text("wrote outside its rows", changed);
 }
 
@@ -201,13 +163,14 @@ void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison
                     Execution& out) {
   if (b.holds_input || !b.writable) return;
   with_elements(b, bytes.data(), poison_bits(poison, b.dtype), [&](const auto& elements) {
-    const std::int64_t count = elements.unwritten(b.owned);
-    if (count == 0) return;
-    out.unwritten_elements += count;
-    if (!out.unwritten.empty()) return;
-    std::size_t i = 0;
-    while (b.owned[i] == 0 || !elements.is_left(i)) ++i;
-    out.unwritten = fmt::format("{}, element {}", b.name, i);
+    const auto is_unwritten = [&](std::size_t i) {
+      return (b.owned[i] != 0) & elements.is_left(i);
+    };
+    const std::size_t first = elements.first(0, b.owned.size(), is_unwritten);
+    if (first == b.owned.size()) return;
+    for (std::size_t i = first; i < b.owned.size(); ++i)
+      out.unwritten_elements += is_unwritten(i) ? 1 : 0;
+    if (out.unwritten.empty()) out.unwritten = fmt::format("{}, element {}", b.name, first);
   });
 }
 
