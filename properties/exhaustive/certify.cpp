@@ -83,6 +83,9 @@ class Caller {
       const auto& row = problem.buffers[static_cast<std::size_t>(problem.tensor[0].in)].content;
       rows_.insert(rows_.end(), row.begin(), row.end());
     }
+    for (std::uint32_t bits = 0; plan.dtype != Dtype::f32 && bits >> 16 == 0; ++bits)
+      values_.push_back(
+          static_cast<float>(load(reinterpret_cast<const std::byte*>(&bits), plan.dtype, 0)));
     poison_.resize(row_bytes());
     fill_poison(poison_.data(), row_bytes(), plan.dtype, Poison::a);
     inputs_.resize(static_cast<std::size_t>(vectors * plan.row_elements()));
@@ -164,29 +167,20 @@ class Caller {
     c.inv_freq = inv_freq_;
     return c;
   }
-  // Fills `to`, which is exact. A 16-bit value is looked up: the conversion of f16 by integers
-  // takes some fifteen operations.
+  // Fills `to`, which is exact.
   void widen(const std::byte* from, std::vector<float>& to) const {
-    constexpr auto all = [](Dtype type) {
-      std::vector<float> values(std::size_t{1} << 16);
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto bits = static_cast<std::uint16_t>(i);
-        values[i] = static_cast<float>(load(reinterpret_cast<const std::byte*>(&bits), type, 0));
-      }
-      return values;
-    };
-    static const std::vector<float> f16 = all(Dtype::f16), bf16 = all(Dtype::bf16);
-    const std::vector<float>& values = plan_.dtype == Dtype::f16 ? f16 : bf16;
     if (plan_.dtype == Dtype::f32) std::memcpy(to.data(), from, to.size() * sizeof(float));
     for (std::size_t i = 0; plan_.dtype != Dtype::f32 && i < to.size(); ++i)
-      to[i] = values[load_as<std::uint16_t>(from, static_cast<std::int64_t>(i))];
+      to[i] = values_[load_as<std::uint16_t>(from, static_cast<std::int64_t>(i))];
   }
 
   Subject& subject_;
   ChunkPlan plan_;
-  std::vector<double> inv_freq_;         // made once, and each case gets them as its own
-  std::vector<std::byte> rows_;          // the inputs: [vectors, heads, rotary_dim]
-  std::vector<std::byte> poison_;        // what a row of outputs holds before a call
+  std::vector<double> inv_freq_;   // made once, and each case gets them as its own
+  std::vector<std::byte> rows_;    // the inputs: [vectors, heads, rotary_dim]
+  std::vector<std::byte> poison_;  // what a row of outputs holds before a call
+  // All values of a 16-bit type: converting one of f16 by integers takes some fifteen operations.
+  std::vector<float> values_;
   std::vector<float> inputs_, outputs_;  // widened: all inputs, a token's outputs
   std::uint64_t in_from_ = 0;            // where in rows_ the inputs' buffer begins
   int starts_ = 0;                       // Worker::starts() of the worker that has it
