@@ -74,7 +74,6 @@ set(layers
 set(request "tools/launches/board.cpp")
 set(fields "benchmarks/configs/(json_fields|released_configs_test).cpp")
 set(host "tools/host/worker_library")
-set(driver "device/(cuda_driver|device_health)")
 set(owners
   "rapidcheck=properties/search/run_property.cpp"
   "boost/multiprecision=reference/(real.h|oracle.cpp|testing/second_[a-z.]+)"
@@ -86,7 +85,7 @@ set(owners
   "nlohmann/=reports/record/record(_test)?.cpp|${fields}|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
-  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|${driver}).cpp|${host}.cpp|.*file.c")
+  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|device/device).cpp|${host}.cpp|.*file.c")
 
 function(check_include file header)
   foreach(owner IN LISTS owners)

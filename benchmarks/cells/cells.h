@@ -137,7 +137,7 @@ struct KernelPlan {
   bool supported = false;
   bool alternates = false;
   bool table = false;
-  /// Norm, rotation and copy are done one after the other, by a pass each (unfused.h); and whether
+  /// Norm, rotation and copy are done one after the other, by a pass each (NormPass); and whether
   /// the kernel takes the rotation alone, so that this can be timed.
   bool unfused = false, may_be_unfused = false;
   /// The extension that the problem has and the kernel does not name, which would support the

@@ -11,7 +11,7 @@
 #include "benchmarks/cells/kernel_states.h"
 #include "benchmarks/cells/recheck.h"
 #include "benchmarks/workloads/traffic.h"
-#include "harness/device/device_clock.h"
+#include "harness/device/device.h"
 #include "harness/process/step_failed.h"
 
 namespace ropewalk::bench {

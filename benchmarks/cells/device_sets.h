@@ -10,7 +10,6 @@
 #include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/device/device.h"
-#include "harness/device/device_block.h"
 
 namespace ropewalk::bench {
 

@@ -1,4 +1,4 @@
-#include "benchmarks/cells/unfused.h"
+#include "benchmarks/cells/workload_data.h"
 
 #include <cmath>
 #include <cstring>

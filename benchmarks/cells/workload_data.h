@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "benchmarks/ceilings/ceilings.h"
-#include "benchmarks/cells/unfused.h"
+#include "benchmarks/ceilings/loops.h"
 #include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
@@ -23,8 +23,20 @@
 #include "harness/cases/problem.h"
 #include "harness/process/guarded_mapping.h"
 #include "kernels/api/rope_kernel.h"
+#include "kernels/api/types.h"
 
 namespace ropewalk::bench {
+
+/// The norm of code that fuses nothing: a pass of its own, before a kernel's rotation. It is a
+/// plain loop that the compiler vectorizes. The copy to a cache, after the rotation, is memcpy.
+struct NormPass {
+  CeilingSpan rows;  ///< of whole heads, without a gap between those of a row
+  Dtype dtype;       ///< of elements and weights
+  std::int64_t head_dim;
+  const void* weight;
+  double epsilon;
+};
+void normalize(const NormPass& pass);
 
 // The input of a buffer as it was made, which no kernel sees.
 

@@ -1,4 +1,4 @@
-#include "benchmarks/configs/model_types.h"
+#include "benchmarks/configs/config.h"
 
 #include <gtest/gtest.h>
 

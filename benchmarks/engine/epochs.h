@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,13 +11,147 @@
 #include <vector>
 
 #include "benchmarks/cells/cells.h"
+#include "benchmarks/cells/device_cells.h"
+#include "benchmarks/cells/workload_data.h"
 #include "benchmarks/engine/crew.h"
-#include "benchmarks/engine/group_memory.h"
 #include "benchmarks/engine/paired.h"
-#include "benchmarks/engine/process_watch.h"
+#include "harness/device/device.h"
+#include "harness/watch/heap_watch.h"
+#include "harness/watch/output_watch.h"
+#include "harness/watch/process_state.h"
 #include "reference/oracle.h"
 
 namespace ropewalk::bench {
+
+/// Finds what a timed kernel may not do to the process in which others are timed too. It may not
+/// run another thread or process, allocate, map memory, print, or change signals, descriptors or
+/// the locale, but for its exceptions (rope_kernel.h).
+///
+/// Notes the state of the process when it is made. Each check comes right after the code of one
+/// kernel and compares the whole state. It throws std::runtime_error if something changed. Nothing
+/// may be timed in the process after that.
+class ProcessWatch {
+ public:
+  /// `has_driver`: the driver of a device runs in this process, with threads and memory of its own,
+  /// which are not watched then.
+  explicit ProcessWatch(bool has_driver = false) : has_driver_(has_driver) {}
+  /// Names the kernel of what follows, and so what it may do; NULL stands for a ceiling.
+  void about(const rope_kernel* kernel);
+  /// Call it just before that kernel is timed.
+  void begin();
+  /// Call it just after. `refused`: a call failed, and the harness has allocated memory to report
+  /// it.
+  void end(bool refused);
+  /// What a kernel with ROPE_ALLOCATES did between the two: calls of the allocator, and bytes by
+  /// which the mapped memory grew. 0 for other kernels.
+  std::int64_t heap_calls() const {
+    return may_allocate() ? static_cast<std::int64_t>(harness::heap_calls()) : 0;
+  }
+  /// Of all threads of the process.
+  std::int64_t page_faults() const { return faults_; }
+  std::int64_t switches() const { return switches_; }
+  std::int64_t mapped_bytes() const { return may_allocate() ? state_.mapped_bytes() : 0; }
+
+  /// Call it after functions of a kernel that may not print, outside of begin() and
+  /// end(): supports, apply.
+  void check(const std::string& entry);
+  /// The same for functions that may print: prepare, release.
+  void check_printing(const std::string& entry);
+
+ private:
+  bool may_allocate() const { return (allowed_ & ROPE_ALLOCATES) != 0 && !has_driver_; }
+  void count(int sign);
+  void compare(const std::string& what_ran, harness::Deeds done);
+
+  bool has_driver_;
+  std::uint32_t allowed_ = 0;  ///< exceptions
+  std::int64_t faults_ = 0, switches_ = 0;
+  harness::ProcessState state_;
+  harness::OutputWatch output_;
+};
+
+/// Where the buffers of a workload lie, and the cells that work there.
+class GroupMemory {
+ public:
+  /// The workload outlives it.
+  explicit GroupMemory(const Workload& workload) : workload_(workload) {}
+  virtual ~GroupMemory() = default;
+  GroupMemory(const GroupMemory&) = delete;
+  GroupMemory& operator=(const GroupMemory&) = delete;
+
+  const Workload& workload() const { return workload_; }
+  /// The board of its rows. `table`: the kernels read their angles from a table.
+  virtual std::string board(bool table) const { return board_of(workload_, angles(table)); }
+  virtual std::unique_ptr<Cell> kernel_cell(const rope_kernel& kernel, KernelPlan plan,
+                                            int thread) = 0;
+  /// `variant`: the loop that was found to be the fastest; empty: not known.
+  virtual std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) = 0;
+  /// Cells that show the least time of a call, beside the ceiling.
+  virtual std::vector<std::unique_ptr<Cell>> floor_cells() { return {}; }
+  /// Tells the device in a row of its boards.
+  virtual void name_device(report::TimingRow&) const {}
+  /// Has the next round get new inputs.
+  virtual void refresh(int thread, std::uint64_t seed) = 0;
+  /// About one round of so many does so: 1 unless a working set is large.
+  virtual std::uint64_t refreshes_one_in() const = 0;
+  virtual bool can_move() const { return false; }
+  /// Drops the buffers, whose cells are gone, so that the next cells get others elsewhere. Only if
+  /// it can move.
+  virtual void place_anew(std::uint64_t) {}
+  /// Tells in the rows of a group what the machine was like in its rounds.
+  virtual void begin_group() {}
+  virtual void end_group(report::TimingRow&) {}
+
+ protected:
+  static const char* angles(bool table) { return table ? "table" : "computed"; }
+  const Workload& workload_;
+};
+
+/// The host's memory, with a set of buffers for each thread.
+class HostGroupMemory final : public GroupMemory {
+ public:
+  HostGroupMemory(const Workload& workload, std::uint64_t seed, int threads);
+  std::unique_ptr<Cell> kernel_cell(const rope_kernel& kernel, KernelPlan plan,
+                                    int thread) override {
+    return make_kernel_cell(kernel, plan, workload_, set(thread));
+  }
+  std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) override;
+  void refresh(int thread, std::uint64_t seed) override { set(thread).here().refresh(seed); }
+  std::uint64_t refreshes_one_in() const override;
+  bool can_move() const override;
+  void place_anew(std::uint64_t random) override;
+
+ private:
+  LazyData& set(int thread) { return sets_[static_cast<std::size_t>(thread)]; }
+  std::deque<LazyData> sets_;
+  AlignedBytes before_;  ///< moves the buffers that the heap places behind it
+};
+
+/// The memory of a device, which has one set of buffers or many (device_sets.h).
+class DeviceGroupMemory final : public GroupMemory {
+ public:
+  /// The module outlives it.
+  DeviceGroupMemory(const Workload& workload, std::uint64_t seed, const DeviceModule& module)
+      : GroupMemory(workload), sets_(workload, seed, module) {}
+  std::string board(bool table) const override {
+    return GroupMemory::board(table) + std::string(device_board);
+  }
+  std::unique_ptr<Cell> kernel_cell(const rope_kernel& kernel, KernelPlan plan, int) override {
+    return make_device_cell(kernel, plan, workload_, sets_);
+  }
+  std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) override;
+  std::vector<std::unique_ptr<Cell>> floor_cells() override;
+  void name_device(report::TimingRow& row) const override { row.device = sets_.module().facts(); }
+  void refresh(int, std::uint64_t) override {}  // inputs are new before each epoch
+  std::uint64_t refreshes_one_in() const override { return 1; }
+  void begin_group() override { before_ = sets_.module().device().health().now(); }
+  void end_group(report::TimingRow& row) override;
+
+ private:
+  LazyDeviceSets sets_;
+  harness::DeviceHealth::Now before_;
+  std::string ceiling_variant_;
+};
 
 /// A contestant of the group: a kernel, twin or ceiling that is timed, or was to be timed.
 struct Contestant {
@@ -33,7 +168,7 @@ struct Contestant {
   std::vector<WarmUp> warm_ups;  ///< the calls before the rounds, in their order
   bool began_slowly = false;     ///< its slow first calls took an epoch's time or more
   double wall_s = 0, cpu_s = 0;
-  /// What all calls together did (process_watch.h), and their number.
+  /// What all calls together did (ProcessWatch), and their number.
   std::int64_t heap_calls = 0, mapped_bytes = 0, switches = 0, called = 0;
   Cell& cell() const { return *cells.front(); }
   /// Drops what the rounds so far have noted.

@@ -1,4 +1,4 @@
-#include "benchmarks/engine/group_memory.h"
+#include "benchmarks/engine/epochs.h"
 
 #include "benchmarks/workloads/traffic.h"
 

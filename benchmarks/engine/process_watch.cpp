@@ -1,4 +1,4 @@
-#include "benchmarks/engine/process_watch.h"
+#include "benchmarks/engine/epochs.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

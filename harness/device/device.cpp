@@ -1,12 +1,17 @@
 #include "harness/device/device.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/preprocessor/seq/for_each.hpp>
+#include <boost/preprocessor/stringize.hpp>
+#include <boost/preprocessor/variadic/to_seq.hpp>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
@@ -14,9 +19,7 @@
 #include <utility>
 
 #include "base/system/signal_name.h"
-#include "harness/device/captured_graph.h"
 #include "harness/process/script_host.h"
-#include "harness/process/step_failed.h"
 #include "harness/process/time_limits.h"
 #include "kernels/api/cpu_features.h"
 
@@ -24,6 +27,49 @@ namespace ropewalk::harness {
 namespace {
 
 using namespace cuda;
+
+constexpr const char* timed = "while work was timed";
+
+// Fills the members of `d` from the library. Returns the first symbol that is missing.
+std::string find_all(void* library, Driver& d) {
+  std::string missing;
+  const auto find = [&]<class Function>(Function*& function, const char* symbol) {
+    function = reinterpret_cast<Function*>(dlsym(library, symbol));
+    if (function == nullptr && missing.empty()) missing = symbol;
+  };
+#define FIND(r, ending, name) find(d.name, "cu" BOOST_PP_STRINGIZE(name) ending);
+#define FIND_ALL(ending, ...) \
+  BOOST_PP_SEQ_FOR_EACH(FIND, ending, BOOST_PP_VARIADIC_TO_SEQ(__VA_ARGS__))
+  FIND_ALL("", Init, DriverGetVersion, DeviceGetCount, DeviceGet, DeviceGetName, DeviceGetPCIBusId,
+           DeviceGetAttribute, DevicePrimaryCtxRetain, CtxSetCurrent, CtxGetCurrent, CtxSynchronize,
+           MemsetD8Async, StreamCreate, StreamSynchronize, StreamQuery, EventCreate, EventRecord,
+           EventSynchronize, EventElapsedTime, ModuleLoadDataEx, ModuleGetFunction, ModuleUnload,
+           LaunchKernel, StreamEndCapture, GraphGetNodes, GraphNodeGetType,
+           GraphInstantiateWithFlags, GraphUpload, GraphLaunch, GraphExecDestroy, GraphDestroy,
+           GetErrorString)
+  FIND_ALL("_v2", MemAlloc, MemFree, MemGetInfo, MemcpyHtoDAsync, MemcpyDtoHAsync, MemcpyDtoDAsync,
+           EventDestroy, StreamBeginCapture)
+  return missing;
+}
+
+constexpr int sm_clock = 1;  // nvmlClockType_t
+
+// Calls a function of the library. Returns false if there is none or if it fails.
+template <class... Arguments>
+bool call(void* library, const char* name, Arguments... arguments) {
+  if (library == nullptr) return false;
+  auto* const function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library, name));
+  return function != nullptr && function(arguments...) == 0;
+}
+
+// nvmlClocksThrottleReason...: bits 0 and 1 are an idle device and clocks of an application.
+constexpr struct {
+  unsigned long long bits;
+  const char* words;
+} slow_reasons[] = {{0x4, "power cap"},           {0x8, "hardware slowdown"},
+                    {0x10, "sync boost"},         {0x20 | 0x40, "thermal"},
+                    {0x80, "power brake"},        {0x100, "display clock"},
+                    {~0x1ffULL, "another reason"}};
 
 // Initializes the driver in a child process. Returns how the child ended, in words; empty: it
 // exited by itself, and the worker may do the same.
@@ -75,6 +121,56 @@ std::string missing_on(const Device& device, const char* features) {
 }
 
 }  // namespace
+
+std::string cuda::load_driver(Driver& driver) {
+  const char* named = std::getenv("ROPEWALK_CUDA_DRIVER");
+  const std::string file = named != nullptr && *named != 0 ? named : "libcuda.so.1";
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = dlerror();
+    return fmt::format("no CUDA driver: {}", why != nullptr ? why : file);
+  }
+  const std::string missing = find_all(library, driver);
+  if (!missing.empty())
+    return fmt::format("the CUDA driver {} is too old: it has no {}", file, missing);
+  return {};
+}
+
+std::string cuda::error_text(const Driver& driver, Result error) {
+  const char* text = nullptr;
+  if (driver.GetErrorString(error, &text) != success || text == nullptr)
+    return fmt::format("CUDA error {}", error);
+  return fmt::format("CUDA error {} ({})", error, text);
+}
+
+DeviceHealth DeviceHealth::open(const std::string& bus_id) {
+  DeviceHealth health;
+  const char* const named = std::getenv("ROPEWALK_NVML");
+  health.library_ =
+      dlopen(named != nullptr && *named != 0 ? named : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!call(health.library_, "nvmlInit_v2")) return health;
+  char version[96] = {};
+  if (call(health.library_, "nvmlSystemGetDriverVersion", &version[0], 95U))
+    health.driver_version_ = version;
+  void* device = nullptr;
+  if (call(health.library_, "nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &device))
+    health.device_ = device;
+  return health;
+}
+
+DeviceHealth::Now DeviceHealth::now() const {
+  Now now;
+  if (device_ == nullptr) return now;
+  unsigned mhz = 0;
+  if (call(library_, "nvmlDeviceGetClockInfo", device_, sm_clock, &mhz))
+    now.sm_mhz = static_cast<int>(mhz);
+  unsigned long long reasons = 0;
+  if (call(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", device_, &reasons))
+    for (const auto& reason : slow_reasons)
+      if ((reasons & reason.bits) != 0)
+        now.throttled += (now.throttled.empty() ? "" : ", ") + std::string(reason.words);
+  return now;
+}
 
 std::unique_ptr<Device> Device::open(std::string& why) {
   // A kernel's code is loaded with its module, so a later call takes no memory for it.
@@ -235,6 +331,106 @@ std::unique_ptr<Device> open_device_for(std::vector<LoadedKernel>& kernels) {
     if (needs_one(k))
       k.cannot_run = device == nullptr ? why : missing_on(*device, k.kernel->cpu_features);
   return device;
+}
+
+DeviceClock::DeviceClock(Device& device, cuda::StreamHandle stream)
+    : device_(&device), stream_(stream), begin_(make_event()), end_(make_event()) {}
+
+cuda::Owned<cuda::EventTag> DeviceClock::make_event() {
+  cuda::EventHandle event = nullptr;
+  device_->check(device_->driver().EventCreate(&event, 0), "while an event was made");
+  return {event, device_->driver().EventDestroy};
+}
+
+CapturedGraph DeviceClock::record(const std::function<void()>& put) {
+  const cuda::Driver& d = device_->driver();
+  device_->check(d.StreamBeginCapture(stream_, cuda::capture_global), "while a capture began");
+  try {
+    put();
+  } catch (...) {
+    const CapturedGraph dropped(d, stream_);
+    throw;
+  }
+  CapturedGraph graph(d, stream_);
+  graph.check("the work");
+  device_->check(d.GraphUpload(graph.exec(*device_), stream_), "while a graph was made ready");
+  return graph;
+}
+
+DeviceTime DeviceClock::replay(CapturedGraph& graph, std::int64_t launches) {
+  const cuda::GraphExecHandle exec = graph.exec(*device_);
+  return time([&] {
+    for (std::int64_t launch = 0; launch < launches; ++launch)
+      device_->check(device_->driver().GraphLaunch(exec, stream_), "while a graph was launched");
+  });
+}
+
+DeviceTime DeviceClock::time(const std::function<void()>& put) {
+  using Clock = std::chrono::steady_clock;
+  const cuda::Driver& d = device_->driver();
+  device_->wait_for_all("before work was timed");
+  const Clock::time_point began = Clock::now();
+  device_->check(d.EventRecord(begin_.get(), stream_), timed);
+  put();
+  device_->check(d.EventRecord(end_.get(), stream_), timed);
+  device_->check(d.EventSynchronize(end_.get()), timed);
+  device_->wait_for_all(timed);
+  const std::chrono::duration<double> host = Clock::now() - began;
+  float ms = 0;
+  device_->check(d.EventElapsedTime(&ms, begin_.get(), end_.get()), timed);
+  return {ms / 1e3, host.count()};
+}
+
+DeviceBlock::DeviceBlock(Device& device, std::size_t bytes, const std::string& name,
+                         std::size_t before, std::size_t behind, unsigned char pattern)
+    : device_(&device), before_(before), bytes_(bytes), behind_(behind), pattern_(pattern) {
+  const std::size_t all = before + bytes + behind;
+  begin_ = device.allocate(all);
+  if (begin_ == 0) {
+    const int shift = all >> 20 == 0 ? 0 : 20;
+    throw StepFailed{
+        protocol::Status::skipped,
+        fmt::format("{} needs {} {} of device memory, and {} are free", name, all >> shift,
+                    shift == 0 ? "bytes" : "MiB", device.free_bytes() >> shift)};
+  }
+  if (before > 0) device.queue_fill(begin_, pattern, before);
+  if (behind > 0) device.queue_fill(data() + bytes, pattern, behind);
+}
+
+DeviceBlock::~DeviceBlock() {
+  if (begin_ != 0) device_->release(begin_);
+}
+
+DeviceBlock& DeviceBlock::operator=(DeviceBlock&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(begin_, other.begin_);
+  std::swap(before_, other.before_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(behind_, other.behind_);
+  std::swap(pattern_, other.pattern_);
+  return *this;
+}
+
+void* DeviceBlock::pointer() const {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
+  return begin_ == 0 ? nullptr : reinterpret_cast<void*>(data());
+}
+
+std::string DeviceBlock::touched() const {
+  if (begin_ == 0) return {};
+  const auto is_touched = [&](unsigned char byte) { return byte != pattern_; };
+  std::vector<unsigned char> zone(before_);
+  if (before_ > 0) device_->read(zone.data(), begin_, before_);
+  if (const auto last = std::find_if(zone.rbegin(), zone.rend(), is_touched); last != zone.rend()) {
+    device_->fill(begin_, pattern_, before_);
+    return fmt::format("{} bytes before", last - zone.rbegin() + 1);
+  }
+  zone.resize(behind_);
+  if (behind_ > 0) device_->read(zone.data(), data() + bytes_, behind_);
+  const auto first = std::find_if(zone.begin(), zone.end(), is_touched);
+  if (first == zone.end()) return {};
+  device_->fill(data() + bytes_, pattern_, behind_);
+  return fmt::format("{} bytes behind", first - zone.begin());
 }
 
 }  // namespace ropewalk::harness

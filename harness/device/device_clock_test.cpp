@@ -1,5 +1,5 @@
 // The clock of a device, events, graphs and modules, with the stand-in for the driver.
-#include "harness/device/device_clock.h"
+#include "harness/device/device.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

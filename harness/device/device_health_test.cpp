@@ -1,5 +1,5 @@
 // The clocks of a device, with the stand-in for the driver, which has NVML's functions too.
-#include "harness/device/device_health.h"
+#include "harness/device/device.h"
 
 #include <gtest/gtest.h>
 

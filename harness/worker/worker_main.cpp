@@ -20,7 +20,6 @@
 #include <thread>
 
 #include "harness/device/device_memory.h"
-#include "harness/device/shared_bytes.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/host_memory.h"
 #include "harness/process/keeper.h"

@@ -1,4 +1,4 @@
-#include "properties/exhaustive/certificate.h"
+#include "properties/exhaustive/certify.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

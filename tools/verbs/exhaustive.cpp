@@ -7,7 +7,7 @@
 #include "benchmarks/workloads/workloads.h"
 #include "harness/process/given_plugin.h"
 #include "harness/worker/own_workers.h"
-#include "properties/exhaustive/certificate.h"
+#include "properties/exhaustive/certify.h"
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
 #include "tools/verbs/failure_text.h"

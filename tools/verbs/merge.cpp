@@ -9,7 +9,7 @@
 #include <set>
 
 #include "harness/cases/case.h"
-#include "properties/exhaustive/certificate.h"
+#include "properties/exhaustive/certify.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {

@@ -1,4 +1,4 @@
-// The functions of NVML that harness/device/device_health.cpp calls. They are in the library of the
+// The functions of NVML that harness/device/device.cpp calls. They are in the library of the
 // stand-in driver, so ROPEWALK_NVML names that too. ROPEWALK_STANDIN has words for them: sm_mhz=N,
 // throttle=BITS, no_nvml.
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // A stand-in for the CUDA driver, so that the device path of the worker is judged on a machine
-// without a device. standin_api.cpp has the functions of harness/device/cuda_driver.h, and
+// without a device. standin_api.cpp has the functions of harness/device/device.h, and
 // cuLaunchHostFunc, by which the kernels of the tests put their work on a stream. Those in Python
 // do it by ropewalk_standin_launch (python/ropewalk/on_device.py). standin_modules.cpp has modules,
 // whose functions are functions of the host. nvml.cpp has clocks.
