@@ -43,12 +43,11 @@ struct ModelType {
   std::string pairing_key;         ///< a flag of the file that decides; true: interleaved
   /// The file's keys of a fact ("heads" -> "n_head") that has not the usual one.
   std::map<std::string, std::vector<std::string>, std::less<>> names;
-  JsonFields facts;                  ///< what a missing key means
-  bool k_like_q = false;             ///< a missing kv_heads: K has as many heads as Q
-  std::int64_t width_share = 1;      ///< a missing head_dim is as many times width / heads
-  std::vector<std::string> ignores;  ///< keys that this type's code does not read
-  std::vector<std::string>
-      disputed;  ///< keys that releases replace differently if they are missing
+  JsonFields facts;                   ///< what a missing key means
+  bool k_like_q = false;              ///< a missing kv_heads: K has as many heads as Q
+  std::int64_t width_share = 1;       ///< a missing head_dim is as many times width / heads
+  std::vector<std::string> ignores;   ///< keys that this type's code does not read
+  std::vector<std::string> disputed;  ///< missing keys that releases replace differently
   /// A key and its value, without which, or with which, the model rotates nothing.
   JsonFields rotates_if, refused_if;
   bool latent = false;              ///< multi-head latent attention, with one rotated key
