@@ -152,7 +152,7 @@ std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& cont
     std::size_t place = elements.first(0, before, is_changed);
     if (place == before)
       place = elements.first(
-          before, end, [&](std::size_t i) { return is_changed(i) & (rows[i - before] == 0); });
+          before, end, [&](std::size_t i) { return is_changed(i) & int{rows[i - before] == 0}; });
     return place == end ? elements.first(end, all, is_changed) : place;
   });
   if (changed == all) return {};
@@ -164,7 +164,7 @@ void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison
   if (b.holds_input || !b.writable) return;
   with_elements(b, bytes.data(), poison_bits(poison, b.dtype), [&](const auto& elements) {
     const auto is_unwritten = [&](std::size_t i) {
-      return (b.owned[i] != 0) & elements.is_left(i);
+      return elements.is_left(i) & int{b.owned[i] != 0};
     };
     const std::size_t first = elements.first(0, b.owned.size(), is_unwritten);
     if (first == b.owned.size()) return;
