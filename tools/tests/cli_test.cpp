@@ -177,7 +177,7 @@ TEST(List, ShowsKernelsPropertiesAndWorkloads) {
 TEST(List, WordsAreThePageOfReplayLines) {
   const Result r = ropewalk("list --words");
   EXPECT_EQ(r.code, 0) << r.err;
-  const std::string page = slurp(ROPEWALK_REPLAY_DOCUMENT);
+  const std::string page = slurp(ROPEWALK_SOURCE_DIR "/docs/replay.md");
   const auto between = r.out.find("\n\n");
   ASSERT_NE(between, std::string::npos) << r.out;
   for (const std::string& table : {r.out.substr(0, between), r.out.substr(between + 2)}) {
