@@ -27,7 +27,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 12;
+inline constexpr std::uint32_t version = 13;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.
@@ -166,6 +166,8 @@ struct CallDescriptor {
   std::uint32_t callers;  ///< step_repeat, step_supports: number of descriptors, with this one
   std::uint32_t rounds;   ///< step_repeat: calls wanted of each caller; time may end it earlier
   std::uint32_t growth;   ///< Growth of the structs that the entries are shown
+  /// Choices of the case (harness/cases/fields.h).
+  std::uint32_t heap_at_end, nodes_reversed, graph_first;
 };
 inline constexpr std::uint32_t most_states = 32, most_callers = 4, most_questions = 32;
 

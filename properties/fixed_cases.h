@@ -1,7 +1,9 @@
 // Helpers for fixed cases. A case says what it wants, and gets what the kernel offers of it.
 #pragma once
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "harness/cases/axes.h"
@@ -12,18 +14,15 @@
 
 namespace ropewalk::properties {
 
-/// What a case should have. A field that is not given changes nothing.
-struct Wish {
-  std::int64_t from = 0;  ///< position_from, which every kernel takes
-  std::int64_t batch = 0, tokens = 0, heads = 0;
-  bool second = false;  ///< two tensors, the second like the first
-  bool backward = false;
-  double scale = 0;
-  std::optional<bool> in_place = {};  ///< of all tensors
-  bool i64 = false;                   ///< positions
-  bool by_token = false;              ///< table rows
-  bool window = false;                ///< 3 dims more than are rotated, 2 of them before
-};
+/// The case with what the kernel offers of a patch (harness::patched). Groups of words, apart by
+/// semicolons, are each taken or left whole; without a group that begins with `!` there is no case.
+std::optional<harness::Case> adopted(harness::Case c, std::string_view patch,
+                                     const harness::Offer& offer);
+/// The same of a patch that needs nothing.
+harness::Case with(const harness::Case& c, const harness::Offer& offer, std::string_view patch);
+/// A case for each patch whose needs are met.
+std::vector<harness::Case> adopted_lines(const harness::Case& c, const harness::Offer& offer,
+                                         std::initializer_list<std::string_view> patches);
 
 /// Gives each head `room` dims more than are rotated, `offset` of them before.
 inline void set_window(harness::Case& c, std::int64_t room, std::int64_t offset) {
@@ -62,48 +61,10 @@ inline void give_append(harness::Case& c) {
     if (i > 0 || c.tensors.size() == 1) c.tensors[i].append = true;
 }
 
-/// The case with all of the wish that is offered.
-inline harness::Case with(harness::Case c, const harness::Offer& offer, const Wish& wish) {
-  if (wish.from != 0) c.position_from = wish.from;
-  if (offer.batch && wish.batch != 0) c.batch = wish.batch;
-  if (offer.tokens && wish.tokens != 0) c.tokens = wish.tokens;
-  if (offer.two_tensors && wish.second && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
-  if (offer.transpose && wish.backward) c.operation = Operation::transpose;
-  if (offer.scale && wish.scale != 0) c.attention_scale = wish.scale;
-  if (offer.i64_positions && wish.i64) c.position_dtype = Dtype::i64;
-  if (offer.rows_by_token && wish.by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
-  if (offer.window_offset && wish.window) set_window(c, 3, 2);
-  for (harness::TensorCase& t : c.tensors) {
-    if (offer.many_heads && wish.heads != 0) t.heads = wish.heads;
-    if (wish.in_place && !t.append)
-      t.in_place = *wish.in_place ? offer.in_place : !offer.out_of_place;
-  }
-  return c;
-}
-
 /// Cases beyond the sizes of usual tests: many tokens, many heads, and many batch rows. A kernel's
 /// second path (blocks of tokens, a loop over heads, a grid) begins there, and each promise must
 /// hold on it too. They have other operations, scales, types of positions and placements.
-inline std::vector<harness::Case> at_size(const harness::Offer& offer, Profile) {
-  constexpr Wish sizes[] = {{.batch = 1, .tokens = 96, .heads = 4},
-                            {.batch = 1, .tokens = 81, .heads = 5},
-                            {.batch = 1, .tokens = 4, .heads = 40},
-                            {.batch = 40, .tokens = 2, .heads = 3}};
-  std::vector<harness::Case> cases;
-  for (Wish wish : sizes) {
-    const std::size_t i = cases.size();
-    wish.from = 5;
-    wish.backward = i >= 2;
-    wish.i64 = i == 1;
-    wish.window = i % 2 == 1;
-    if (i % 2 == 1) wish.scale = 1.5, wish.in_place = true;
-    harness::Case c = with(i % 2 == 0 ? widened(offer.base, offer) : offer.base, offer, wish);
-    c.seed = 0x512e + i;
-    c.shift = std::max<std::int64_t>(c.tokens - 2, 0);
-    cases.push_back(c);
-  }
-  return cases;
-}
+std::vector<harness::Case> at_size(const harness::Offer& offer, Profile);
 
 /// Of a device's kernel: a case of more blocks than a device holds at once, so that blocks begin
 /// when others end. 512 tokens of 32 heads of 128 dims are a million pairs. Smoke has it for f32.
@@ -111,7 +72,7 @@ inline std::vector<harness::Case> many_blocks(const harness::Offer& offer, Profi
   const bool is_due = profile != Profile::smoke || offer.base.dtype == Dtype::f32;
   if (!offer.on_device || !is_due) return {};
   return {
-      with(widened(offer.base, offer), offer, {.from = 5, .batch = 1, .tokens = 512, .heads = 32})};
+      with(widened(offer.base, offer), offer, "position_from=5; batch=1; tokens=512; heads=32")};
 }
 
 }  // namespace ropewalk::properties

@@ -9,9 +9,11 @@
 #include <set>
 #include <string>
 
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 
 namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 TEST(Properties, AreRegistered) {
@@ -113,6 +115,28 @@ TEST(Properties, EachNamesWhatItKillsByItself) {
       }
     EXPECT_TRUE(found) << p->name;
   }
+}
+
+TEST(Adopted, TakesEachGroupWholeOrNotAtAll) {
+  Offer offer;
+  const auto text = [&](std::string_view patch) {
+    const std::optional<Case> c = adopted(Case{}, patch, offer);
+    return c ? to_text(*c) : "none";
+  };
+  const std::string plain = to_text(Case{});
+  EXPECT_EQ(text("tokens=3; heads=2 position_from=5"), plain);
+  EXPECT_EQ(text("position_from=5"), "positions=from:5:1 q.heads=1");
+  EXPECT_EQ(text("!tokens=3"), "none");
+  EXPECT_EQ(text("!tokens=1; !heads=1"), plain) << "the case has it";
+  offer.tokens = true;
+  EXPECT_EQ(text("tokens=3; heads=2"), to_text(case_from_text("tokens=3")));
+  EXPECT_EQ(text("!tokens=3; heads=2 batch=2"), to_text(case_from_text("tokens=3")));
+  offer.many_heads = true;
+  EXPECT_EQ(text("heads=2 batch=2"), plain) << "the group has a word that is not offered";
+  EXPECT_EQ(text("heads=2 tokens=2; batch=2"), to_text(case_from_text("tokens=2 q.heads=2")));
+  offer.in_place = true;
+  EXPECT_EQ(text("in_place=1; in_place=0"), to_text(case_from_text("q.in_place=1")));
+  EXPECT_EQ(adopted_lines(Case{}, offer, {"!batch=2", "heads=2", "!heads=3"}).size(), 2U);
 }
 
 }  // namespace

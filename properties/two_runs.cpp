@@ -279,7 +279,6 @@ double angle_error(const Problem& p) {
 
 void keep_room_for_shift(Case& c) {
   constexpr std::int64_t far = std::int64_t{1} << 30;
-  if (c.shift == 0) c.shift = 1;
   c.position_to = std::min(c.position_to, far);
   c.position_from = std::clamp(c.position_from, -far, far);
 }

@@ -28,10 +28,10 @@ struct Part {
 };
 /// Some batch rows and tokens of a case.
 Part part_of(const harness::Case& c, harness::CaseRange rows, harness::CaseRange tokens);
-/// Where `shift` cuts so many rows or tokens in two.
-inline std::int64_t cut_of(std::int64_t shift, std::int64_t count) {
+/// Where a case's `cut` cuts so many rows or tokens in two.
+inline std::int64_t cut_of(std::int64_t cut, std::int64_t count) {
   const std::int64_t cuts = count - 1;
-  return 1 + (shift % cuts + cuts) % cuts;
+  return 1 + cut % cuts;
 }
 /// Runs a part. Where both placements of the whole have equal positions, those of the part do too.
 Run run_part(harness::Subject& subject, const Run& whole, const Part& part);
@@ -101,7 +101,7 @@ void add_pair(harness::Tally& tally, const harness::HeadPlace& at, std::int64_t 
 /// other contracts.
 double angle_error(const harness::Problem& p);
 
-/// Changes the case's positions and its shift, at least 1, so that their sums fit into int32.
+/// Changes the case's positions so that their sums with position_shift fit into int32.
 void keep_room_for_shift(harness::Case& c);
 
 /// The case with its positions written out, so that they can be changed.

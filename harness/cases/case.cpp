@@ -1,5 +1,6 @@
 #include "harness/cases/case.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -57,7 +58,7 @@ void check_sizes(const Case& c) {
   require(c.rotary_dim % 2 == 0, "rotary_dim must be even, got {}", c.rotary_dim);
   require(!c.tensors.empty() && c.tensors.size() <= ROPE_MAX_TENSORS, "1 to 4 tensors are allowed");
   require(c.table_apart_pair < c.rotary_dim / 2,
-          "table_apart_pair must be -1, or a pair below rotary_dim / 2 = {}", c.rotary_dim / 2);
+          "table_apart_pair must be -1, -2, or a pair below rotary_dim / 2 = {}", c.rotary_dim / 2);
   require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
   require(c.inv_freq.empty() || std::ssize(c.inv_freq) == c.rotary_dim / 2,
           "inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2, c.inv_freq.size());
@@ -158,8 +159,8 @@ void check_calls(const Case& c) {
     require(call.kernel == c.kernel && call.plugin == c.plugin && call.property == c.property &&
                 call.contract == c.contract && call.callers == c.callers &&
                 call.caller_states == c.caller_states && call.before == c.before &&
-                call.shift == c.shift && call.calls.empty(),
-            "call {}: the kernel, the property, the contract, callers, before and shift are those "
+                call.fresh == c.fresh && call.calls.empty(),
+            "call {}: the kernel, the property, the contract, callers, before and fresh are those "
             "of the whole sequence",
             number);
     require(call.tensors.size() == c.tensors.size(),
@@ -195,6 +196,17 @@ std::string range_text(Range range) {
 void validate(const Case& c) {
   check_alone(c);
   check_calls(c);
+}
+
+void set_switches(Case& c, std::uint64_t bits) {
+  const auto is_odd = [bits](unsigned mask) { return std::popcount(bits & mask) % 2 != 0; };
+  c.heap_at_end = is_odd(0b1);
+  c.nodes_reversed = is_odd(0b11);
+  c.graph_first = is_odd(0b101);
+  c.other_state_stays = is_odd(0b111);
+  c.position_room = !is_odd(0b1001)                    ? PositionRoom::none
+                    : (bits & 0b110'0000) == 0b10'0000 ? PositionRoom::all
+                                                       : PositionRoom::some;
 }
 
 std::vector<Dtype> types_beside(Dtype dtype) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/api/types.h"
@@ -98,6 +99,13 @@ enum class Before : std::int32_t { nothing, other_contents, other_state, numbers
 /// page by page, and the last third of the tokens has none.
 enum class SlotRule : std::int32_t { in_order, paged, scattered, skipping, padded };
 
+/// How far min_position and max_position lie outside the positions used: not at all; up to 15; or
+/// as far as a kernel may have to take them, except that a table by position only has its rows.
+enum class PositionRoom : std::int32_t { none, some, all };
+
+/// Along which axis rows of tensors lie far apart (properties/truth/addresses.cpp).
+enum class FarRows : std::int32_t { none, batch, token, head };
+
 /// Which states the callers of one case have: one for all; two of one problem; or two of which the
 /// second is of another problem, with arguments of the same sizes.
 enum class CallerStates : std::int32_t { one, two, two_problems };
@@ -141,18 +149,31 @@ struct Case {
   bool own_tables = false;           ///< true: each tensor has its own table, with other angles
   /// true: all tensors share cos; each tensor after the first has a sin of its own, negated
   bool own_sin = false;
-  /// the table's rows hold the angles of positions so much nearer to 0, whatever inv_freq says. If
-  /// it is even, the first of several pairs keeps its own.
+  /// the table's rows hold the angles of positions so much nearer to 0, whatever inv_freq says
   std::int64_t table_apart = 0;
-  std::int64_t table_apart_pair = -1;  ///< the pair that alone is so; -1: all, as said above
+  std::int64_t table_apart_pair =
+      -1;  ///< the pair that alone is so; -1: all; -2: all but the first
   double attention_scale = 0;
   DataPattern data = DataPattern::unit;
   std::uint64_t seed = 1;
-  std::int64_t shift = 0;  ///< used by relative_position
+  std::int64_t position_shift = 1;  ///< in the laws of properties/algebra/shifted_laws.cpp
+  std::int64_t cut = 0;             ///< where a case is called in two parts (properties/two_runs.h)
+  std::int64_t lead = 0;            ///< of buffers, in the property alignment
+  FarRows far_rows = FarRows::none;
+  std::int64_t rows_apart = 0, slots_behind = 0;  ///< in the property far_strides
+  std::int32_t beside = 0;  ///< the problem of the second state in the property history
+  bool second_goes = false, repeated = false;
+  /// true: the calls are the first of a process, in the properties history and threads
+  bool fresh = false;
+  PositionRoom position_room = PositionRoom::none;
+  // Choices that a kernel must not notice (set_switches).
+  bool heap_at_end = false, nodes_reversed = false, graph_first = false;
+  bool other_state_stays = false;  ///< before=other_state: it is released after the calls
   Before before = Before::nothing;
   std::int64_t callers = 1;  ///< threads that call at once, for the property threads
   CallerStates caller_states = CallerStates::one;
-  bool fused = false;  ///< true: all inputs share one buffer, and all outputs share one
+  bool callers_share = false;  ///< caches and inputs
+  bool fused = false;          ///< true: all inputs share one buffer, and all outputs share one
   /// true: inputs lie in the buffer of their outputs, and no element is one of both
   bool one_buffer = false;
   std::vector<TensorCase> tensors{TensorCase{}};
@@ -169,6 +190,10 @@ struct Case {
 };
 
 inline constexpr std::int64_t most_calls = 1000, most_states = 32;  ///< of a sequence
+
+/// Sets position_room and the choices that a kernel must not notice. Of two neighbours of even and
+/// odd bits, such as the indices of a list, each choice is made once.
+void set_switches(Case& c, std::uint64_t bits);
 
 /// The factor on rotated elements. A stored 0 means 1.
 inline double scale_of(const Case& c) {
@@ -204,6 +229,13 @@ void in_each_call(Case& c, Change&& change) {
 /// Reads the words of a replay line. Throws BadCase, which names the word. The result is not yet
 /// validated.
 Case case_from_text(const std::string& text);
+
+/// The case with other words, such as "tokens=129 q.heads=3 op=transpose" (docs/replay.md). A word
+/// of tensors without a tensor, as heads=3, is for all of them, and tensors=2 adds one like the
+/// first. head_dim=rotary+3 is 3 more than are rotated, positions=cycle:5,9,12 lists these again and
+/// again, position_from moves positions that are from:A:STEP, and `short_words` have short names.
+/// Throws BadCase, which names the word.
+Case patched(Case c, std::string_view words);
 
 /// Throws BadCase unless the case can be laid out. Checks sizes, window, strides, overlap,
 /// overflow, and the limit of 2 GiB for all buffers.

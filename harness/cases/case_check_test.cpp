@@ -113,10 +113,11 @@ TEST(CaseCheck, SizesAndWords) {
           {"own_tables=1 own_sin=1", "exclude each other"},
           {"callers=0", "callers must be 1 to 4"},
           {"callers=5", "callers must be 1 to 4"},
-          {"table_apart_pair=1", "table_apart_pair must be -1, or a pair below rotary_dim / 2 = 1"},
+          {"table_apart_pair=1",
+           "table_apart_pair must be -1, -2, or a pair below rotary_dim / 2 = 1"},
           {"apply=0", "apply=0 is for a call of a sequence"},
           {"outputs_kept=1 calls=2", "no call is before the first"},
-          {"calls=2 call.2.caller_states=two", "callers, before and shift are those"},
+          {"calls=2 call.2.caller_states=two", "callers, before and fresh are those"},
       },
       validation);
 }
@@ -159,9 +160,10 @@ TEST(CaseCheck, SizesThatOverflowOrAreTooLarge) {
           {"position_token_stride=-7 tokens=2",
            "position_token_stride must be at least -1, got -7"},
           {"position_batch_stride=-2 batch=2", "position_batch_stride must be at least -1, got -2"},
-          {"shift=4294967296", "shift must be -4294967295 to 4294967295, got 4294967296"},
-          {"shift=-9223372036854775808",
-           "shift must be -4294967295 to 4294967295, got -9223372036854775808"},
+          {"position_shift=4294967296",
+           "position_shift must be -4294967295 to 4294967295, got 4294967296"},
+          {"position_shift=-9223372036854775808",
+           "position_shift must be -4294967295 to 4294967295, got -9223372036854775808"},
       },
       validation);
   expect_refusals(

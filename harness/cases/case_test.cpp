@@ -152,7 +152,16 @@ class FieldDraw {
     c.attention_scale = number();
     c.data = static_cast<DataPattern>(below(15));
     c.seed = random_();
-    c.shift = integer();
+    c.position_shift = integer();
+    c.cut = integer();
+    c.lead = integer();
+    c.far_rows = FarRows{word(4)};
+    c.rows_apart = integer();
+    c.slots_behind = integer();
+    c.beside = word(19);
+    c.fresh = coin();
+    set_switches(c, random_());
+    c.callers_share = coin();
     c.fused = coin();
     c.one_buffer = coin();
     c.tensors.clear();
@@ -298,6 +307,37 @@ TEST(CaseText, AListMayGoOnInTheNextLineAfterAComma) {
   const Case c = case_from_text("positions=1,2,\n   3,\n 4 q.heads=2\n  q.values=1,\n0");
   EXPECT_EQ(to_text(c), "positions=1,2,3,4 q.heads=2 q.values=1,0");
   EXPECT_THROW(case_from_text("positions=1,2,\n q.heads=2"), BadCase);
+}
+
+TEST(Patched, ChangesWhatItNamesAndNothingElse) {
+  const Case base = case_from_text("rotary_dim=4 q.heads=2 q.head_dim=4 k.heads=1 k.append=1");
+  EXPECT_EQ(patched(base, ""), base);
+  const std::pair<const char*, const char*> lines[] = {
+      {"heads=3", "rotary_dim=4 q.heads=3 q.head_dim=4 k.heads=3 k.append=1"},
+      {"k=3 rd=2 scale=2",
+       "attention_scale=2 rotary_dim=2 q.heads=2 q.head_dim=4 k.heads=3 k.append=1"},
+      {"head_dim=rotary+3 offset=2",
+       "rotary_dim=4 q.heads=2 q.head_dim=7 q.offset=2 k.head_dim=7 k.offset=2 k.append=1"},
+      {"in_place=1", "rotary_dim=4 q.heads=2 q.head_dim=4 q.in_place=1 k.append=1"},
+      {"tensors=1", "rotary_dim=4 q.heads=2 q.head_dim=4 k.append=1"},
+      {"tensors=3", "rotary_dim=4 q.heads=2 q.head_dim=4 k.append=1 t2.heads=2 t2.head_dim=4"},
+      {"dtype=f16 q.dtype=f64",
+       "dtype=f16 rotary_dim=4 q.dtype=f64 q.heads=2 q.head_dim=4 k.append=1"},
+      {"batch=2 tokens=2 positions=cycle:5,9,7",
+       "batch=2 tokens=2 positions=5,9,7,5 rotary_dim=4 q.heads=2 q.head_dim=4 k.append=1"},
+      {"position_from=7", "positions=from:7:1 rotary_dim=4 q.heads=2 q.head_dim=4 k.append=1"}};
+  for (const auto& [patch, line] : lines)
+    EXPECT_EQ(to_text(patched(base, patch)), to_text(case_from_text(line))) << patch;
+  for (const char* bad : {"heads=x", "tensors=5", "tensors=0", "nothing=1", "heads",
+                          "positions=cycle:", "head_dim=rotary+x"}) {
+    const std::string word = std::string(bad).substr(0, std::string(bad).find('='));
+    try {
+      patched(base, bad);
+      ADD_FAILURE() << bad;
+    } catch (const BadCase& error) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST(CaseText, WhatCannotBeReadIsNamed) {

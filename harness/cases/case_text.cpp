@@ -251,9 +251,57 @@ void read_word(Case& c, std::string_view whole_name, std::string_view name, std:
     for_each_field(tensor_fields, read_in(c.tensors[static_cast<std::size_t>(tensor)]));
   else
     for_each_field(case_fields, read_in(c));
+  if (name == "shift")
+    throw BadCase(
+        "replay line: 'shift' has other words now, one for each of its meanings: position_shift, "
+        "cut, lead, far_rows, slots_behind, beside, callers_share and fresh (docs/replay.md)");
   if (!known)
     throw BadCase("replay line: unknown word '" + shown(whole_name) +
                   "' (docs/replay.md lists them)");
+}
+
+bool is_of_tensors(std::string_view name) {
+  bool found = false;
+  for_each_field(tensor_fields, [&](const auto& field) { found = found || field.word == name; });
+  for_each_field(case_fields, [&](const auto& field) { found = found && field.word != name; });
+  return found;
+}
+
+// "cycle:5,9,12": these positions, until there are enough.
+void cycle_positions(Case& c, std::string_view text) {
+  std::vector<std::int64_t> cycle;
+  for_each_item(text, [&](std::string_view item) {
+    cycle.push_back(read_integer("positions", item));
+  });
+  c.position_rule = PositionRule::list;
+  c.position_from = c.position_to = 0;
+  c.position_step = 1;
+  c.positions.resize(static_cast<std::size_t>(c.axes * c.batch * c.tokens));
+  for (std::size_t i = 0; i < c.positions.size(); ++i) c.positions[i] = cycle[i % cycle.size()];
+}
+
+void add_tensors(Case& c, std::int64_t count) {
+  if (count < 1 || count > ROPE_MAX_TENSORS) bad_value("tensors", show(count), "1 to 4");
+  if (c.tensors.size() < static_cast<std::size_t>(count))
+    c.tensors.resize(static_cast<std::size_t>(count), c.tensors[0]);
+}
+
+void patch(Case& c, std::string_view whole_name, std::string_view name, std::string_view text) {
+  constexpr std::string_view cycle = "cycle:", rotary = "rotary+";
+  for (const auto& [short_word, word] : short_words)
+    if (name == short_word) name = word;
+  std::string dims;
+  if (name == "head_dim" && text.starts_with(rotary)) {
+    dims = show(c.rotary_dim + read_integer(whole_name, text.substr(rotary.size())));
+    text = dims;
+  }
+  if (name == "tensors") return add_tensors(c, read_integer(whole_name, text));
+  if (name == "positions" && text.starts_with(cycle))
+    return cycle_positions(c, text.substr(cycle.size()));
+  if (!is_of_tensors(name)) return read_word(c, whole_name, name, text, true);
+  for (std::size_t i = 0; i < c.tensors.size(); ++i)
+    if (name != "in_place" || !c.tensors[i].append)
+      read_word(c, whole_name, fmt::format("{}.{}", tensor_words[i], name), text, true);
 }
 
 struct Word {
@@ -395,6 +443,15 @@ std::string to_text(const Case& c) {
   for (std::size_t i = 0; i < c.calls.size(); ++i)
     out += changes_of(i == 0 ? c : c.calls[i - 1], c.calls[i], i + 2);
   return out;
+}
+
+Case patched(Case c, std::string_view words) {
+  std::istringstream in{std::string(words)};
+  for (std::string each; in >> each;) {
+    const Word word = split(each);
+    patch(c, word.whole_name, word.name, word.text);
+  }
+  return c;
 }
 
 Case case_from_text(const std::string& text) {

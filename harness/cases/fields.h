@@ -25,6 +25,27 @@ inline constexpr Words<5> axis_positions_words{"equal", "apart", "two_equal", "a
                                                "picture"};
 inline constexpr Words<5> slot_rule_words{"in_order", "paged", "scattered", "skipping", "padded"};
 inline constexpr Words<3> caller_states_words{"one", "two", "two_problems"};
+inline constexpr Words<3> position_room_words{"none", "some", "all"};
+inline constexpr Words<4> far_rows_words{"none", "batch", "token", "head"};
+inline constexpr Words<19> beside_words{"nothing",
+                                        "rope_theta",
+                                        "positions",
+                                        "seed",
+                                        "tokens",
+                                        "heads",
+                                        "batch",
+                                        "axes",
+                                        "op",
+                                        "attention_scale",
+                                        "position_dtype",
+                                        "rotary_dim",
+                                        "window",
+                                        "in_place",
+                                        "pairing",
+                                        "dtype",
+                                        "middle_frequency",
+                                        "one_frequency",
+                                        "lower_frequencies"};
 inline constexpr Words<0> no_words{};
 
 /// What a number may be, each number of a list, each stride of a tensor, or the index of a word.
@@ -162,19 +183,54 @@ inline constexpr std::tuple case_fields{
     field(
         "table_apart", &Case::table_apart,
         "rows of a table hold the angles of positions so much nearer to 0: values that `inv_freq` "
-        "does not tell; an even number leaves the first of several pairs as it is",
+        "does not tell",
         {0, 1 << 20}),
     field("table_apart_pair", &Case::table_apart_pair,
-          "the pair, from 0, that `table_apart` changes alone; -1: all of them", at_least(-1)),
+          "the pair, from 0, that `table_apart` changes alone; -1: all; -2: all but the first",
+          at_least(-2)),
     field("attention_scale", &Case::attention_scale,
           "factor on rotated elements; 0 means 1, as in the contract", finite),
     field("data", &Case::data, pattern_words, "how values are made, see below"),
     field("seed", &Case::seed, "of values and of random positions"),
-    field("shift", &Case::shift,
-          "`relative_position`, `attention` and `linear_attention`: how far all positions shift; "
-          "`chunks`: where it cuts; `history`, `threads`, `far_strides` and `alignment`: which "
-          "variant they try",
+    field("position_shift", &Case::position_shift,
+          "`relative_position`, `attention`, `linear_attention`, `composition`: how far all "
+          "positions shift",
           within_2_32),
+    field("cut", &Case::cut,
+          "`chunks`, `two_appends`: the first part has 1 + cut % (n - 1) of the n tokens, or rows",
+          at_least(0)),
+    field(
+        "lead", &Case::lead,
+        "`alignment`: by how many elements two thirds of the buffers begin later; the others have "
+        "seeded distances, and with -1 all have",
+        {-1, 63}),
+    field(
+        "far_rows", &Case::far_rows, far_rows_words,
+        "`far_strides`: along which axis rows of tensors lie `rows_apart`; `none`: the strides are "
+        "those of the case"),
+    field("rows_apart", &Case::rows_apart, "in elements", {0, 0x1p33}),
+    field("slots_behind", &Case::slots_behind,
+          "`far_strides`: packed slots of i64 begin behind this one; 0: they are those of the case",
+          {0, 0x1p33}),
+    field("beside", &Case::beside, beside_words,
+          "`history`: what the problem of the second state differs in"),
+    field("second_goes", &Case::second_goes,
+          "`history`: 1: the second state is released and made again, not the first"),
+    field("repeated", &Case::repeated, "`history`: 1: one call is made more than 65,536 times"),
+    field("fresh", &Case::fresh,
+          "`history` and `threads`: 1: the calls are the first of a process"),
+    field("position_room", &Case::position_room, position_room_words,
+          "how far `min_position` and `max_position` lie outside the positions used; `some`: up to "
+          "15; `all`: as far as a position may, except for tables by position"),
+    field("heap_at_end", &Case::heap_at_end,
+          "1: the first block that `prepare` allocates ends at a forbidden page, the second begins "
+          "behind one, and so on; 0: the opposite"),
+    field("nodes_reversed", &Case::nodes_reversed,
+          "1: the chain of structs that `prepare` is given has the opposite order"),
+    field("graph_first", &Case::graph_first,
+          "on a device: 1: the first of two calls of a state is a graph; 0: the second"),
+    field("other_state_stays", &Case::other_state_stays,
+          "with `before=other_state`: 1: that state is released after the calls; 0: before them"),
     field("before", &Case::before, before_words,
           "`other_contents`: one state is called twice at the same addresses, with other contents; "
           "`other_state`: a state of other frequencies, or the second placement's contents, is "
@@ -186,6 +242,8 @@ inline constexpr std::tuple case_fields{
           "the states of these threads: `one` for all; `two` of one problem; `two_problems`: the "
           "second state is of the other direction, half the scale and half the frequencies, as far "
           "as the kernel accepts that"),
+    field("callers_share", &Case::callers_share,
+          "1: these threads share caches, and, two by two, inputs and tables"),
     field("fused", &Case::fused,
           "1: all inputs lie in one buffer and all outputs in another; in place, all in one"),
     field("one_buffer", &Case::one_buffer,
@@ -235,6 +293,11 @@ inline constexpr std::tuple tensor_fields{
           "input [batch, tokens, heads, head_dim]; if empty, the seed gives it"),
     field("weights", &TensorCase::weights, "of the norm, [head_dim]; if empty, the seed gives them",
           {}, ROPE_EXT_NORM)};
+
+/// Other names of words, in patches.
+inline constexpr std::pair<std::string_view, std::string_view> short_words[] = {
+    {"q", "q.heads"}, {"k", "k.heads"}, {"d", "head_dim"}, {"rd", "rotary_dim"},
+    {"scale", "attention_scale"}};
 
 /// Calls visit(field) for each field of a list.
 template <class Fields, class Visit>

@@ -143,17 +143,17 @@ rope_tensor shape_of(const Case& c, const TensorCase& t) {
   return s;
 }
 
-// How far min_position and max_position lie outside the positions used. Both are only bounds, and a
-// kernel may not take them for the first and last position. For a table by position, max_position
-// stays inside the table's rows.
+// How far min_position and max_position lie outside the positions used, as position_room says. Both
+// are only bounds, and a kernel may not take them for the first and last position. For a table by
+// position, max_position stays inside the table's rows.
 std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t low,
                                                   std::int64_t high) {
   const std::uint64_t bits = hash(c.seed, 0x300);
   const bool table = c.contract == ROPE_CONTRACT_TABLE && c.rows_by == ROPE_ROW_BY_POSITION;
   constexpr std::int64_t edge = std::int64_t{1} << 31;
   const auto wanted = [&](int shift) { return static_cast<std::int64_t>(bits >> shift & 15); };
-  if (bits % 2 == 0) return {0, 0};
-  if (!table && (bits >> 24) % 4 == 0) return {low + edge, edge - 1 - high};
+  if (c.position_room == PositionRoom::none) return {0, 0};
+  if (!table && c.position_room == PositionRoom::all) return {low + edge, edge - 1 - high};
   return {std::min(wanted(8), table ? low : low + edge),
           std::min(wanted(16), table ? c.table_spare_rows : edge - 1 - high)};
 }
@@ -455,8 +455,9 @@ Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i) {
   const Case& c = p.source;  // shifts are towards 0, so extreme positions stay inside int32
   const bool table = p.asked.angle_source == ROPE_ANGLES_TABLE;
-  const bool stays = c.table_apart_pair >= 0 ? i != c.table_apart_pair
-                                             : c.table_apart % 2 == 0 && i == 0 && c.rotary_dim > 2;
+  const bool stays = c.table_apart_pair >= 0
+                         ? i != c.table_apart_pair
+                         : c.table_apart_pair == -2 && i == 0 && c.rotary_dim > 2;
   const std::int64_t apart =
       !table ? 0 : (c.own_tables ? 1000 * std::int64_t{tensor} : 0) + (stays ? 0 : c.table_apart);
   const std::int64_t at = position - (position >= 0 ? apart : -apart);

@@ -56,6 +56,9 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   call.workspace_at_end = made.at_end ? 1 : 0;
   call.state = made.state;
   call.growth = made.growth;
+  call.heap_at_end = problem.source.heap_at_end ? 1 : 0;
+  call.nodes_reversed = problem.source.nodes_reversed ? 1 : 0;
+  call.graph_first = problem.source.graph_first ? 1 : 0;
   call.problem = problem.asked;
   call.problem.inv_freq = nullptr;
   call.axes = problem.axes;
@@ -489,7 +492,7 @@ Execution execute(Subject& subject, const Problem& problem) {
     perform(subject, problem, {step_release, 0, true, their_state}, out, none);
   };
   // Their state may be gone when ours is made, or outlive it.
-  const bool gone = problem.source.seed % 2 == 0;
+  const bool gone = !problem.source.other_state_stays;
   if (theirs && gone) release_theirs();
   if (goes_on())
     perform(subject, problem, {step_supports | step_prepare | step_apply, 0, true}, out,

@@ -35,8 +35,7 @@ class HeapGuard : public ::testing::Test {
                                     [&](const KernelFacts& k) { return k.name == kernel; });
     if (found == all.end()) throw std::runtime_error("no kernel " + kernel);
     Subject subject{worker, oracle, *found};
-    const Case c = case_from_text(at_end ? "tokens=2 rotary_dim=8 q.head_dim=8"
-                                         : "tokens=1 rotary_dim=8 q.head_dim=8");
+    const Case c = case_from_text(at_end ? "heap_at_end=1" : "heap_at_end=0");
     return execute(subject, make_problem(c, oracle)).result;
   }
   void expect(const std::string& kernel, bool at_end, Kind kind, const std::string& text) {

@@ -422,9 +422,9 @@ class Caller {
     live_->kernel = &kernel;
     if (kernel.prepare == nullptr) return;
     set_phase(control_, protocol::Phase::prepare);
-    choose_heap_placement((call.problem.tokens + call.problem.rotary_dim / 2) % 2 == 0);
+    choose_heap_placement(call.heap_at_end != 0);
     live_->state.prepare(watch_, kernel,
-                         GrownProblem(problem_of(call), growth_, call.problem.tokens % 2 == 0));
+                         GrownProblem(problem_of(call), growth_, call.nodes_reversed != 0));
   }
 
   void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
@@ -457,13 +457,13 @@ class Caller {
             !why.empty()};
   }
 
-  // One of a state's two usual calls is made as a graph, if the memory has such. It is the first in
-  // every other shape, once the kernel has made a plain call in this process: a kernel's code may
-  // be loaded at the first one. What a framework makes in a state's first call, it makes plainly.
+  // One of a state's two usual calls is made as a graph, if the memory has such. The case says
+  // which, once the kernel has made a plain call in this process: a kernel's code may be loaded at
+  // the first one. What a framework makes in a state's first call, it makes plainly.
   bool makes_graph(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
     const bool is_first = call.workspace_at_end != 0;
-    const bool takes_first = has_applied_ && (kernel.flags & ROPE_INTERPRETED) == 0 &&
-                             (call.problem.tokens + call.problem.rotary_dim / 2) % 2 != 0;
+    const bool takes_first =
+        has_applied_ && (kernel.flags & ROPE_INTERPRETED) == 0 && call.graph_first != 0;
     has_applied_ = true;
     return is_first == takes_first;
   }

@@ -15,6 +15,8 @@
 // axes_permuted kills by itself: height_and_width_swapped_exact, axes_in_turn_as_sections_exact
 //
 // That q.k depends on the differences of each axis alone is judged by relative_position.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -126,7 +128,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   for (const std::int64_t tokens : {48, 1}) {
     Case c = with(widened(offer.base, offer), offer,
-                  {.from = 3, .batch = 2, .tokens = tokens, .heads = 3, .second = true});
+                  fmt::format("position_from=3; batch=2; tokens={}; heads=3; tensors=2", tokens));
     give_axes(c, offer);
     if (tokens > 1) c.axis_positions = AxisPositions::picture;
     cases.push_back(c);

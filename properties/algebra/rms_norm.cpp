@@ -14,6 +14,8 @@
 // its norm by 2 e in all; then come the error of the call that normalizes it, at position 0, and
 // that of the call that does both. With narrow storage, all three results are rounded.
 // norm_after_turn kills by itself: sum_in_bf16_exact, variance_for_mean_of_squares_exact
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -162,7 +164,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   for (const std::int64_t tokens : {33, 1}) {
     Case c = with(widened(offer.base, offer), offer,
-                  {.from = 3, .batch = 2, .tokens = tokens, .heads = 3, .second = true});
+                  fmt::format("position_from=3; batch=2; tokens={}; heads=3; tensors=2", tokens));
     shape_scaled(c, offer);
     cases.push_back(c);
     c.weight_plus_one = true;

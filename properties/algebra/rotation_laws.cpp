@@ -81,8 +81,8 @@ Finding check_identity_at_zero(Subject& subject, const Case& c) {
 }
 
 Finding check_phase_step(Subject& subject, const Case& c) {
-  require(!c.own_tables && scale_of(c) == 1 && c.shift == 1,
-          "phase_step: needs own_tables=0, shift=1 and attention_scale 0 or 1");
+  require(!c.own_tables && scale_of(c) == 1,
+          "phase_step: needs own_tables=0 and attention_scale 0 or 1");
   const auto turn = [&](const std::function<std::int64_t(std::int64_t)>& position) {
     Problem problem = make_problem(with_positions(c, position), subject.oracle);
     replace_pairs(problem, [](int, const HeadPlace&, std::int64_t) {
@@ -220,7 +220,6 @@ void shape_phase_step(Case& c, const Offer&) {
   c.data = DataPattern::unit;
   c.attention_scale = 0;
   c.own_tables = false;
-  c.shift = 1;
   keep_room_for_shift(c);
 }
 

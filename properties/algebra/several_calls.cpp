@@ -166,15 +166,15 @@ Finding check_composition(Subject& subject, const Case& c) {
           "composition: needs own_tables=0 and attention_scale 0 or 1");
   const Run first = run(subject, c);
   if (first.failed()) return first.failure;
-  Problem further =
-      make_problem(with_positions(c, [&](std::int64_t) { return c.shift; }), subject.oracle);
+  Problem further = make_problem(with_positions(c, [&](std::int64_t) { return c.position_shift; }),
+                                 subject.oracle);
   replace_pairs(further, [&](int placement, const HeadPlace& at, std::int64_t pair) {
     return output_at(first, static_cast<std::size_t>(placement), at, pair);
   });
   const Run second = run(subject, std::move(further));
   if (second.failed()) return second.failure;
-  const Run at_once =
-      run_part(subject, first, {with_positions(c, [&](std::int64_t p) { return p + c.shift; })});
+  const Run at_once = run_part(
+      subject, first, {with_positions(c, [&](std::int64_t p) { return p + c.position_shift; })});
 
   const double delta = std::max(
       {angle_error(first.problem), angle_error(second.problem), angle_error(at_once.problem)});
@@ -223,7 +223,7 @@ Finding check_attention_scale(Subject& subject, const Case& c) {
 // Factors of any size. No kernel may clamp or approximate them.
 std::vector<Case> many_factors(const Offer& offer, Profile) {
   std::vector<Case> cases;
-  Case c = with(offer.base, offer, {.from = 3});
+  Case c = with(offer.base, offer, "position_from=3");
   std::vector<double> factors{1000, 0.001, -128.5, 10, 0.0101};
   if (has_wide_range(c.dtype)) factors.insert(factors.end(), {0x1p40, -0x1p40, 0x1p-40, -0x1p-40});
   for (const double a : factors) {

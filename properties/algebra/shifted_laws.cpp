@@ -143,12 +143,12 @@ ShiftedRuns run_shifted(Subject& subject, Problem problem) {
   out.here = run(subject, std::move(problem));
   out.failure = out.here.failure;
   if (out.here.failed()) return out;
-  Case there = with_positions(c, [&](std::int64_t p) { return p + c.shift; });
+  Case there = with_positions(c, [&](std::int64_t p) { return p + c.position_shift; });
   const auto axes = static_cast<std::size_t>(c.axes);
   const std::size_t alone = hash(c.seed, 0xa17) % (axes + 1), plane = there.positions.size() / axes;
   const bool one_alone = axes > 1 && alone < axes && c.position_axis_stride != 0;
   for (std::size_t i = 0; one_alone && i < there.positions.size(); ++i)
-    if (i / plane != alone) there.positions[i] -= c.shift;
+    if (i / plane != alone) there.positions[i] -= c.position_shift;
   out.there = run_part(subject, out.here, {there});
   out.failure = out.there.failure;
   if (out.there.failed()) return out;
@@ -210,8 +210,9 @@ void shape_for_shift(Case& c, std::int64_t most_tokens) {
 void describe(Finding& f, const Subject& subject, const ShiftedRuns& runs, const DotPlace& at,
               std::string_view what, const char* broken) {
   const Case& c = runs.here.problem.source;
-  f.where = fmt::format("{}, {} against head {}, shifted by {}",
-                        place_text(at.q.tensor, at.b, at.m, at.q.h), what, at.k.h, c.shift);
+  f.where =
+      fmt::format("{}, {} against head {}, shifted by {}",
+                  place_text(at.q.tensor, at.b, at.m, at.q.h), what, at.k.h, c.position_shift);
   f.bound /= precision_of(subject.facts, c, at.q.tensor).unit();
   f.bound_unit = "u";
   f.reason = f.margin <= 1 ? "" : broken;
@@ -242,7 +243,7 @@ void compare_relative_position(const Subject& subject, const ShiftedRuns& runs,
       const double bound = bound_of(before, after);
       tally.add(std::abs(static_cast<double>(before.value - after.value)), bound, [&](Finding& f) {
         f.where = fmt::format("{} . {} shifted by {}", place_text(q.tensor, b, m, q.h),
-                              place_text(k.tensor, b, n, k.h), c.shift);
+                              place_text(k.tensor, b, n, k.h), c.position_shift);
         f.bound = before.norms > 0 ? bound / (before.norms * unit) : 0;
         f.bound_unit = "u |q||k|";
         const auto at = [&](const Run& run, std::int64_t token) {
@@ -381,7 +382,7 @@ Finding check_attention(Subject& subject, const Case& c) {
 std::vector<Case> fixed_cases_attention(const Offer& offer, Profile) {
   std::vector<Case> cases;
   Case c = widened(offer.base, offer);
-  c.shift = 4096;
+  c.position_shift = 4096;
   cases.push_back(c);
   if (!offer.two_tensors || !offer.many_heads || c.tensors.size() > 1) return cases;
   c.tokens = 8;

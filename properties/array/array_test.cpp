@@ -96,6 +96,7 @@ TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
   const ArrayModel space(offered);
   std::set<std::pair<std::size_t, int>> met;
   std::uint64_t seed = 0;
+  std::int64_t callers = 0, share = 0, fresh = 0;
   Cover cover(space.model(), {{2, {}}}, 7);
   while (const std::optional<Row> next = cover.next()) {
     const Row& row = *next;
@@ -105,6 +106,10 @@ TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
       const auto drawn = case_of(levels, offered.base, offered.free, hash(seed, other));
       ASSERT_TRUE(drawn) << space.words_of(row);
       EXPECT_LE(bytes_moved(*drawn), std::int64_t{64} << 20) << to_text(*drawn);
+      if (drawn->callers == 1) continue;
+      ++callers;
+      share += drawn->callers_share ? 1 : 0;
+      fresh += drawn->fresh ? 1 : 0;
     }
     const auto c = case_of(levels, offered.base, offered.free, hash(++seed));
     ASSERT_TRUE(c) << space.words_of(row);
@@ -115,6 +120,11 @@ TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
     EXPECT_NO_THROW(make_question(*c));
     EXPECT_EQ(case_from_text(to_text(*c)), *c);
     for (std::size_t f = 0; f < factor_count; ++f) met.emplace(f, levels.of[f]);
+  }
+  ASSERT_GT(callers, 100);
+  for (const std::int64_t on : {share, fresh}) {  // either value in 40 % at least
+    EXPECT_GE(10 * on, 4 * callers);
+    EXPECT_LE(10 * on, 6 * callers);
   }
   for (std::size_t f = 0; f < factor_count; ++f)
     for (const int level : offered.of[f])

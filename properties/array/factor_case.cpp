@@ -207,6 +207,12 @@ void choose_positions(Case& c, std::int64_t tokens, const Levels& l, const Level
   }
 }
 
+// Three of four shifts lead past a cache of 4096 rows, from position 0 on.
+std::int64_t shift_of(std::uint64_t seed) {
+  const auto any = static_cast<std::int64_t>(hash(seed, 0x5f) % 4096);
+  return hash(seed, 0x60) % 4 == 0 ? 1 + any : 4096 + any % 64;
+}
+
 }  // namespace
 
 std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& sizes,
@@ -222,6 +228,9 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   c.dtype = base.dtype;
   c.table_dtype = base.table_dtype;
   c.seed = seed;
+  c.position_shift = shift_of(seed);
+  c.cut = static_cast<std::int64_t>(hash(seed, 0xc07) % 4096);
+  set_switches(c, hash(seed, 0x5317));
   c.tokens = shape->tokens.value;
   c.batch = shape->batch.value;
   c.rotary_dim = shape->window.rotary_dim;

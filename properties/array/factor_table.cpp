@@ -67,6 +67,7 @@ void choose_tables(Case& c, int level, const LevelDraw& draw) {
   c.own_tables = level == level::own_tables;
   c.own_sin = level == level::own_sin;
   c.table_apart = level == level::other_angles ? draw.in(q_gap, {1, 99}) : 0;
+  c.table_apart_pair = c.table_apart % 2 == 0 && c.table_apart > 0 ? -2 : -1;
 }
 
 // 1.1386... is YaRN's scale at factor 4, not exact in f32. A type of wide range has room for far
@@ -104,7 +105,8 @@ void call_at_once(Case& c, int level, const LevelDraw& draw) {
   c.callers = level == level::four_callers ? 4 : 1;
   c.caller_states = CallerStates::one;
   if (level != level::four_callers) return;
-  c.shift = draw.in(q_callers, {0, 1});
+  c.callers_share = draw.in(q_callers, {0, 1}) == 1;
+  c.fresh = hash(c.seed, 0xf125) % 2 == 0;
   c.caller_states = static_cast<CallerStates>(draw.bits(q_callers) / 2 % 3);
 }
 

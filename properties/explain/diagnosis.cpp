@@ -173,6 +173,8 @@ Case varied(const Case& c, std::int64_t step) {
                     c.data == DataPattern::subnormal || c.data == DataPattern::far;
   if (!full) out.data = DataPattern::unit;
   out.seed = hash(c.seed, 1);
+  out.position_room =
+      c.position_room == PositionRoom::none ? PositionRoom::some : PositionRoom::none;
   if (step == 1) out.positions_null = false;  // a kernel may do without them in another way
   for (TensorCase& t : out.tensors) t.values.clear();
   return out;
@@ -321,7 +323,8 @@ std::string right_place(const Look& look, const Case& c, const Scene& scene, boo
   const Elsewhere there = right_elsewhere(scene, whole_pairs);
   if (!there.row) return there.text;
   Case apart = c;
-  apart.table_apart = c.table_apart + 1001;  // odd: the first pair is turned too
+  apart.table_apart = c.table_apart + 1001;
+  if (apart.table_apart_pair == -2) apart.table_apart_pair = -1;
   const auto again = look(apart, Calls::tame);
   return again && right_elsewhere(*again, whole_pairs).row == there.row
              ? fmt::format("reads table row {}, position {}", *there.row, there.position)

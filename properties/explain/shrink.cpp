@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "harness/cases/fields.h"
 #include "harness/cases/problem.h"
 #include "properties/explain/check_case.h"
 #include "properties/explain/shrink_steps.h"
@@ -96,7 +97,7 @@ struct Search {
       take_any(in_every_call(with_listed_slots, best.smallest));
       while (take_any(with_fewer_words(best.smallest), true)) {
       }
-      take_any(basis_vectors(best.smallest));
+      take_any(basis_vectors(best.smallest), true);
       changed = !(best.smallest == before);
     }
     for (TensorCase& t : best.smallest.tensors)  // the same problem in fewer words
@@ -217,9 +218,20 @@ struct Search {
       minimize_in_each(rotated ? c.rotary_dim + c.tensors[i].rotary_offset : 1,
                        c.tensors[i].head_dim, sized(&TensorCase::head_dim));
     }
-    minimize_in_each(0, c.shift, [](Case out, std::int64_t n) {
-      out.shift = n;
-      return out;
+    make_numbers_small();
+  }
+
+  // Numbers without steps of their own come nearer to their plain value.
+  void make_numbers_small() {
+    static const Case plain;
+    for_each_field(case_fields, [&](const auto& field) {
+      if constexpr (std::is_same_v<decltype(field.get), std::int64_t Case::*const>)
+        if (!stays_in_steps(field.word))
+          minimize_in_each(plain.*field.get, best.smallest.*field.get,
+                           [&](Case out, std::int64_t n) {
+                             out.*field.get = std::min(out.*field.get, n);
+                             return out;
+                           });
     });
   }
 

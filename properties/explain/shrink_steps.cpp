@@ -109,10 +109,6 @@ constexpr Step joint_steps[] = {
     in_tensors([](TensorCase& t) { t.in.head = t.out.head = contiguous; }),
 };
 
-// What a case is about stays, and sizes and positions have steps of their own.
-constexpr std::string_view kept_fields[] = {
-    "kernel", "plugin",     "property",  "contract", "pairing",      "dtype", "batch",
-    "tokens", "rotary_dim", "positions", "axes",     "axis_of_pair", "shift"};
 constexpr std::string_view kept_tensor_fields[] = {"heads", "head_dim", "offset", "weight",
                                                    "values"};
 
@@ -122,8 +118,7 @@ void for_each_plain_field(Use&& use) {
   static const Case plain;
   for_each_field(case_fields, [&](const auto& field) {
     if constexpr (std::is_member_object_pointer_v<decltype(field.get)>)
-      if (std::ranges::count(kept_fields, field.word) == 0)
-        use([&](Case& c) { c.*field.get = plain.*field.get; });
+      if (!stays_in_steps(field.word)) use([&](Case& c) { c.*field.get = plain.*field.get; });
   });
   for_each_field(tensor_fields, [&](const auto& field) {
     if (std::ranges::count(kept_tensor_fields, field.word) == 0)
@@ -242,6 +237,13 @@ unsigned shared_rows(const Case& c) {
   for (const TensorCase& t : c.tensors) shared |= c.fused ? 0 : shared_rows(c, t, t.in);
   for (const Case& call : c.calls) shared |= shared_rows(call);
   return shared;
+}
+
+bool stays_in_steps(std::string_view word) {
+  constexpr std::string_view kept[] = {"kernel",     "plugin",    "property", "contract",
+                                       "pairing",    "dtype",     "batch",    "tokens",
+                                       "rotary_dim", "positions", "axes",     "axis_of_pair"};
+  return std::ranges::count(kept, word) > 0;
 }
 
 void drop_values(Case& c) {

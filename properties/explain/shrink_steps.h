@@ -2,6 +2,7 @@
 // way, or in many at once. A step may give an invalid case.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "harness/cases/case.h"
@@ -11,6 +12,10 @@ namespace ropewalk::properties {
 std::int64_t largest_position(const harness::Case& c);
 /// In which manners rows of an input share elements, as bits; 0: none do.
 unsigned shared_rows(const harness::Case& c);
+
+/// True for the fields of a case that no step gives its plain value: what the case is about, and
+/// sizes and positions, which have steps of their own.
+bool stays_in_steps(std::string_view word);
 
 void drop_values(harness::Case& c);
 /// Batch rows [row, row + rows) and tokens [token, token + tokens) of a case.

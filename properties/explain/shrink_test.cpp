@@ -89,11 +89,11 @@ INSTANTIATE_TEST_SUITE_P(
         Known{"mutant_two_tensors_only_table", "agreement",
               "property=agreement positions=0 q.heads=1 k.heads=1 t2.heads=1"},
         Known{"mutant_zero_stride_is_dense_table", "shared_inputs",
-              "property=shared_inputs positions=0 q.heads=2 q.in=-1,-1,0 q.values=0,1,0,0"},
+              "property=shared_inputs positions=0 q.heads=2 q.in=-1,-1,0 q.values=1,0,0,0"},
         Known{"mutant_skipped_token_to_slot_0_exact", "agreement",
               "property=agreement contract=exact tokens=2 slots=-1,0 positions=0,0 q.heads=1 "
               "q.append=1 q.values=1,0,0,0"},
-        Known{"mutant_segfault", "norm", "property=norm positions=0 q.heads=1 q.values=0,1"}),
+        Known{"mutant_segfault", "norm", "property=norm positions=0 q.heads=1 q.values=1,0"}),
     [](const auto& known) { return known.param[0]; });
 
 // An error of no kernel. It counts the tries that take a real kernel long.

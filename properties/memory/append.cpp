@@ -13,6 +13,8 @@
 // two_appends: a prompt that is appended in two calls to one cache is the prompt appended in one,
 // and the rows of the first call keep their bits in the second. Bound: as above.
 // two_appends kills by itself: last_partial_page_lost_exact
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -79,7 +81,7 @@ Finding check_two_appends(Subject& subject, const Case& c) {
   keep_positions(all);
   const Run whole = run(subject, std::move(all));
   if (whole.failed()) return whole.failure;
-  const std::int64_t cut = cut_of(c.shift, c.tokens);
+  const std::int64_t cut = cut_of(c.cut, c.tokens);
   Law law = the_same(subject, c, "two appends to one cache are not one append");
   Tally tally;
   Run first;
@@ -116,7 +118,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   for (const std::int64_t tokens : {1, 41}) {
     Case c = with(widened(offer.base, offer), offer,
-                  {.from = 5, .batch = 3, .tokens = tokens, .heads = 2, .second = true});
+                  fmt::format("position_from=5; batch=3; tokens={}; heads=2; tensors=2", tokens));
     c.page_size = 8;
     for (const SlotRule rule : {SlotRule::paged, SlotRule::scattered}) {
       c.slot_rule = rule;
@@ -124,9 +126,9 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
       cases.push_back(c);
     }
   }
-  for (const Wish& wish : {Wish{.tokens = 1, .second = true}, Wish{.tokens = 3, .second = true},
-                           Wish{.batch = 2, .tokens = 1, .second = true}}) {
-    Case c = with(offer.base, offer, wish);
+  for (Case& c : adopted_lines(
+           offer.base, offer,
+           {"tokens=1; tensors=2", "tokens=3; tensors=2", "batch=2; tokens=1; tensors=2"})) {
     give_append(c);
     c.slots.assign(static_cast<std::size_t>(c.batch * c.tokens), -1);
     if (offer.norm) give_norm(c);

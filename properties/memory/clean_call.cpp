@@ -37,8 +37,8 @@ Finding check(Subject& subject, const Case& c) {
 }
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
-  const Case narrow = with(offer.base, offer, {.from = 3});
-  return {narrow, with(narrow, offer, {.backward = true, .in_place = true})};
+  const Case narrow = with(offer.base, offer, "position_from=3");
+  return {narrow, with(narrow, offer, "op=transpose; in_place=1")};
 }
 
 const Registered clean_call({

@@ -61,7 +61,7 @@ Finding check(Subject& subject, const Case& c) {
 // The simplest case, one with axes, one with as many tensors as the contract's arrays hold, and a
 // large one.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
-  Case c = with(offer.base, offer, {.from = 3});
+  Case c = with(offer.base, offer, "position_from=3");
   std::vector<Case> cases{c, widened(c, offer)};
   cases.back().seed = 2;
   if (offer.axes) {

@@ -125,11 +125,11 @@ Finding check_chunks(Subject& subject, const Case& c) {
   const CaseRange rows{0, c.batch}, tokens{0, c.tokens};
   std::vector<Part> parts;
   if (c.tokens > 1) {
-    const std::int64_t cut = cut_of(c.shift, c.tokens);
+    const std::int64_t cut = cut_of(c.cut, c.tokens);
     parts = {part_of(c, rows, {0, cut}), part_of(c, rows, {cut, c.tokens})};
   }
   if (c.batch > 1) {
-    const std::int64_t cut = cut_of(c.shift, c.batch);
+    const std::int64_t cut = cut_of(c.cut, c.batch);
     parts.push_back(part_of(c, {0, cut}, tokens));
     parts.push_back(part_of(c, {cut, c.batch}, tokens));
   }
@@ -164,11 +164,9 @@ Finding check_alignment(Subject& subject, const Case& c) {
   const auto distance = [&](std::size_t buffer) {
     const auto size = static_cast<std::uint64_t>(problem.buffers[buffer].element_bytes());
     const auto at = static_cast<std::int64_t>(buffer);
-    // Below 16, `shift` is the distance in elements of two thirds of the buffers; the others get a
-    // seeded one. From 16 on, all distances are seeded.
-    const std::uint64_t chance = hash(c.seed, 0xa119, c.shift, at);
-    const bool common = c.shift < 16 && chance % 3 != 0;
-    const std::uint64_t elements = common ? static_cast<std::uint64_t>(c.shift) : chance >> 8;
+    const std::uint64_t chance = hash(c.seed, 0xa119, at);
+    const bool common = c.lead >= 0 && chance % 3 != 0;
+    const std::uint64_t elements = common ? static_cast<std::uint64_t>(c.lead) : chance >> 8;
     return elements % (64 / size) * size;
   };
   const Run plain = run_at([](std::size_t) { return 0; }), moved = run_at(distance);
@@ -214,7 +212,7 @@ std::vector<Case> far_apart_rows(const Offer& offer, Profile profile) {
       for (std::int64_t t = 0; t < c.tokens; ++t)
         c.positions.push_back((b % 3 == 1 ? (table ? 900 : 900'000) : 3 * b) + t);
     for (const std::int64_t cut : {std::int64_t{0}, batch - 2}) {
-      c.shift = cut;
+      c.cut = cut;
       cases.push_back(c);
     }
   }
@@ -226,7 +224,7 @@ std::vector<Case> far_apart_rows(const Offer& offer, Profile profile) {
 std::vector<Case> types_side_by_side(const Offer& offer, Profile) {
   std::vector<Case> cases;
   if (!offer.mixed_types) return cases;
-  Case c = with(widened(offer.base, offer), offer, {.from = 3});
+  Case c = with(widened(offer.base, offer), offer, "position_from=3");
   c.tensors.resize(2, c.tensors[0]);
   for (const Dtype dtype : types_beside(c.dtype)) {
     if (c.contract == ROPE_CONTRACT_F32_ANGLE && dtype == Dtype::f64) continue;
@@ -238,14 +236,15 @@ std::vector<Case> types_side_by_side(const Offer& offer, Profile) {
 
 std::vector<Case> distances(const Offer& offer, Profile profile) {
   std::vector<Case> cases = at_size(offer, profile);
-  Case c = with(offer.base, offer, {.from = 3, .tokens = 3});
+  Case c = with(offer.base, offer, "position_from=3; tokens=3");
   const std::int64_t count = profile == Profile::smoke ? 24 : 96;
   for (std::int64_t i = 1; i < count; ++i) {
-    c.shift = i;
+    c.seed = static_cast<std::uint64_t>(i);
+    c.lead = i < 16 ? i : -1;
     const HeadSize size = offer.any_size && i % 4 == 3
                               ? HeadSize{45, 18}
                               : offer.sizes[static_cast<std::size_t>(i) % offer.sizes.size()];
-    cases.push_back(with(resized(c, size), offer, {.in_place = i % 3 == 0}));
+    cases.push_back(with(resized(c, size), offer, i % 3 == 0 ? "in_place=1" : "in_place=0"));
   }
   return cases;
 }

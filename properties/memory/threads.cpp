@@ -45,8 +45,6 @@ using namespace harness;
 namespace {
 
 constexpr std::uint32_t usual_callers = 4, rounds = 200;
-// `shift` of the first case in fresh workers. Each later one is of another form and has 1 less.
-constexpr std::int64_t in_fresh_workers = -102;
 constexpr std::int64_t most_shared_slots = 1 << 14;  // each caller's problem has them all
 constexpr std::uint32_t few_rounds = 20;  // of a row of the array, of which there are many
 
@@ -91,11 +89,10 @@ Problem of_caller(Subject& subject, const Problem& first, std::int64_t caller) {
 
 Finding call_together(Subject& subject, const Problem& problem, std::uint32_t rounds_wanted) {
   const Case& c = problem.source;
-  const std::uint32_t callers = c.shift <= in_fresh_workers ? 2
-                                : c.callers > 1             ? static_cast<std::uint32_t>(c.callers)
-                                                            : usual_callers;
-  const bool one_cache = c.shift % 2 == 1 && has_append(c);
-  const bool shared = c.shift % 2 == 1 && pages_of(c) * c.page_size <= most_shared_slots;
+  const std::uint32_t callers =
+      c.callers > 1 ? static_cast<std::uint32_t>(c.callers) : usual_callers;
+  const bool one_cache = c.callers_share && has_append(c);
+  const bool shared = c.callers_share && pages_of(c) * c.page_size <= most_shared_slots;
   const Problem first =
       one_cache && shared
           ? make_problem(with_slots_for(c, callers), subject.oracle, SecondPositions::always_others)
@@ -143,10 +140,9 @@ bool has_one_processor() {
   return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
 }
 
-// A start with a device or an interpreter takes a second, so only the first forms get one there.
+// A start with a device or an interpreter takes a second.
 int workers_of(const Subject& subject, const Case& c) {
-  const int all = c.dtype == Dtype::f32 ? 2 : 1;
-  return subject.facts.device.empty() ? all : in_fresh_workers - c.shift < all ? 1 : 0;
+  return subject.facts.device.empty() && c.dtype == Dtype::f32 ? 2 : 1;
 }
 
 // What a process makes at its first call is made once, so each two callers get a fresh worker.
@@ -158,7 +154,6 @@ Finding first_of_process(Subject& subject, const Problem& problem) {
     return all;
   }
   const int most = workers_of(subject, problem.source);
-  if (most == 0) return call_together(subject, problem, 1);
   Worker worker = subject.worker.another();
   Subject fresh = subject.in(worker);
   for (int i = 0; i < most; ++i) {
@@ -178,15 +173,13 @@ Finding first_of_process(Subject& subject, const Problem& problem) {
 
 Finding check(Subject& subject, const Case& c) {
   const Problem problem = make_problem(c, subject.oracle, SecondPositions::always_others);
-  return c.shift <= in_fresh_workers ? first_of_process(subject, problem)
-                                     : call_together(subject, problem, rounds);
+  return c.fresh ? first_of_process(subject, problem) : call_together(subject, problem, rounds);
 }
 
 // With positions as in the fixed cases, also so that both problems of two span the same ones.
 Finding judge(Subject& subject, const Problem& problem, const Execution&, const RowSample&) {
   const Case& c = problem.source;
-  const bool is_first =
-      hash(c.seed, 0xf125) % 2 == 0 && subject.facts.device.empty() && !has_one_processor();
+  const bool is_first = c.fresh && subject.facts.device.empty() && !has_one_processor();
   const Problem again = make_problem(c, subject.oracle, SecondPositions::always_others);
   if (is_first) {  // these are the first calls of a process too
     Worker worker = subject.worker.another();
@@ -204,46 +197,48 @@ bool judges(const Case& c) {
 // Callers must meet in every code path, so each case uses other features of the offer.
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
-  const Case narrow = with(offer.base, offer, {.from = 3});
-  const auto add = [&](Case c, std::int64_t shift, std::int64_t tokens, std::int64_t heads,
+  const Case narrow = with(offer.base, offer, "position_from=3");
+  const auto add = [&](Case c, bool share, std::int64_t tokens, std::int64_t heads,
                        CallerStates states = CallerStates::one) {
     c.caller_states = states;
-    c = with(c, offer, {.tokens = tokens, .heads = heads});
-    if (offer.head_major && c.batch > 1 && shift == 1)
+    c = with(c, offer, fmt::format("tokens={}; heads={}", tokens, heads));
+    if (offer.head_major && c.batch > 1 && share)
       for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
-    c.shift = shift;
+    c.callers_share = share;
     cases.push_back(c);
   };
   // Short calls of a few microseconds, so there are many.
-  add(narrow, 0, 7, 3);
-  add(narrow, 1, 7, 3, CallerStates::two);
-  const Case part = with(narrow, offer, {.window = offer.any_size});
-  add(part, 1, 7, 3);
+  add(narrow, false, 7, 3);
+  add(narrow, true, 7, 3, CallerStates::two);
+  const Case part = offer.any_size ? with(narrow, offer, "head_dim=rotary+3 offset=2") : narrow;
+  add(part, true, 7, 3);
   // Long calls, which overlap in their middle. They have a base that no case had before, and heads
   // that fill vectors.
-  Case wide = with(widened(narrow, offer), offer, {.second = true});
+  Case wide = with(widened(narrow, offer), offer, "tensors=2");
   wide.rope_theta = 31337;
-  add(wide, 0, 32, 4, CallerStates::two_problems);
-  add(with(wide, offer, {.backward = true, .scale = 1.5}), 1, 32, 4);
+  add(wide, false, 32, 4, CallerStates::two_problems);
+  add(with(wide, offer, "op=transpose; scale=1.5"), true, 32, 4);
   // Slots beside each other in one cache.
   if (offer.append) {
-    Case cached = with(narrow, offer, {.second = true});
+    Case cached = with(narrow, offer, "tensors=2");
     give_append(cached);
     cached.page_size = 4;
-    add(cached, 1, 7, 3);
+    add(cached, true, 7, 3);
   }
   // Calls with many rows or heads, in place, or from a decode loop.
-  Case rows = with(narrow, offer, {.batch = 3, .in_place = true});
-  add(rows, 0, 9, 8);
-  rows = with(rows, offer, {.i64 = true, .by_token = true});
-  add(rows, 1, 9, 8);
+  Case rows = with(narrow, offer, "batch=3; in_place=1");
+  add(rows, false, 9, 8);
+  rows = with(rows, offer, "position_dtype=i64; rows_by=token");
+  add(rows, true, 9, 8);
   const bool decodes = offer.tokens || wide.tokens == 1;
-  if (decodes) add(wide, 0, 1, 8);
-  if (decodes && offer.batch) add(with(wide, offer, {.batch = 4}), 0, 1, 8);
+  if (decodes) add(wide, false, 1, 8);
+  if (decodes && offer.batch) add(with(wide, offer, "batch=4"), false, 1, 8);
   // In fresh workers.
-  add(narrow, in_fresh_workers, 7, 3);
-  if (narrow.dtype == Dtype::f32)
-    add(narrow, in_fresh_workers - 1, 7, 3, CallerStates::two_problems);
+  Case fresh = narrow;
+  fresh.fresh = true;
+  fresh.callers = 2;
+  add(fresh, false, 7, 3);
+  if (narrow.dtype == Dtype::f32) add(fresh, true, 7, 3, CallerStates::two_problems);
   for (const Case& c : many_blocks(offer, profile)) cases.emplace_back(c).callers = 2;
   const std::vector<Case> large = at_size(offer, profile);
   // In smoke every other one, as each takes 0.1 s: a long prompt in place, and many rows backward.

@@ -83,7 +83,7 @@ std::vector<std::int64_t> curve_positions(std::int64_t last) {
 
 Case position_case(const Offer& offer, std::vector<std::int64_t> positions) {
   Case c = resized(offer.base, {curve_rotary_dim, curve_rotary_dim});
-  c = with(c, offer, {.heads = curve_heads, .by_token = true});
+  c = with(c, offer, fmt::format("heads={}; rows_by=token", curve_heads));
   c.property = "agreement";
   c.rope_theta = curve_theta;
   c.position_rule = PositionRule::list;

@@ -262,15 +262,15 @@ class CellComparison {
     };
     Case c = offer_.base;
     if (!of_model) {
-      const Case thin = with(resized(c, narrow), offer_, {.heads = 8});
+      const Case thin = with(resized(c, narrow), offer_, "heads=8");
       constexpr std::int64_t chunk = 16384;
       if (has(narrow) && offer_.tokens)
         for (std::int64_t from = 0; from < swept_densely; from += chunk)
-          compare(with(thin, offer_, {.from = from, .tokens = chunk}));
+          compare(with(thin, offer_, fmt::format("position_from={}; tokens={}", from, chunk)));
       c = has(usual) ? resized(c, usual) : widened(c, offer_);
-      c = with(c, offer_, {.heads = 4});
+      c = with(c, offer_, "heads=4");
     }
-    c = with(c, offer_, {.by_token = c.contract == ROPE_CONTRACT_TABLE});
+    if (c.contract == ROPE_CONTRACT_TABLE) c = with(c, offer_, "rows_by=token");
     // A table by position would have to be laid out up to its last row.
     if (c.contract == ROPE_CONTRACT_TABLE && !offer_.rows_by_token && has({16, 16}) && !of_model)
       c = resized(c, {16, 16});

@@ -43,12 +43,6 @@ bool is_for_the_array(Factor f, int level, Dtype dtype) {
                        f == Factor::callers);
 }
 
-// Three of four shifts lead past a cache of 4096 rows, from position 0 on.
-std::int64_t shift_of(std::uint64_t seed) {
-  const auto any = static_cast<std::int64_t>(hash(seed, 0x5f) % 4096);
-  return hash(seed, 0x60) % 4 == 0 ? 1 + any : 4096 + any % 64;
-}
-
 // Of a kernel that takes one number of heads, tokens or rows alone, the case has as many elements
 // of each of these. It has at least those of the base.
 std::int64_t most_elements(const OfferedLevels& offered) {
@@ -456,7 +450,6 @@ std::optional<Levels> CaseDraws::completed(const Wanted& wanted) {
 std::optional<Case> CaseDraws::next(const Wanted& wanted) {
   const auto shape = [&](Case& c) {
     c.property = property_->name;
-    c.shift = shift_of(wanted.seed);
     if (property_->without_norm) drop_norm(c);
     if (property_->shape != nullptr) property_->shape(c, offer_);
     round_sizes(c, offer_.form);
@@ -487,6 +480,16 @@ std::vector<Case> regression_corpus() {
   return cases;
 }
 
+std::vector<Case> fixed_cases_of(const Property& property, Offer offer, Profile profile) {
+  offer.base.property = property.name;
+  if (property.fixed_cases == nullptr) return {};
+  std::vector<Case> fixed = property.fixed_cases(offer, profile);
+  constexpr std::size_t without_all_positions = 32;  // which a kernel may refuse
+  for (std::size_t i = 0; i < fixed.size(); ++i)
+    in_each_call(fixed[i], [i](Case& call) { set_switches(call, i % without_all_positions); });
+  return fixed;
+}
+
 PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
                          Profile profile, const RunLimits& limits, const PropertyRun* shared,
                          CaseDraws* draws) {
@@ -505,10 +508,7 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
     // a kernel may refuse regression cases, so they are not planned
     if (!runner.refused()) ++runner.run.planned;
   }
-  Offer named = offer;
-  named.base.property = property.name;
-  std::vector<Case> fixed =
-      property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(named, profile);
+  std::vector<Case> fixed = fixed_cases_of(property, offer, profile);
   if (limits.one_case) fixed.resize(std::min<std::size_t>(fixed.size(), runner.run.executed == 0));
   const bool is_enough = limits.one_case && (runner.run.executed > 0 || !fixed.empty());
   const std::int64_t drawn = draws == nullptr || is_enough ? 0 : limits.cases;

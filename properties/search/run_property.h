@@ -80,6 +80,10 @@ struct RunLimits {
 /// The cases of regressions.txt, unchanged. Every kernel that accepts such a case runs it first.
 std::vector<harness::Case> regression_corpus();
 
+/// The fixed cases of a property, in which the choices that a kernel must not notice alternate.
+std::vector<harness::Case> fixed_cases_of(const Property& property, harness::Offer offer,
+                                          Profile profile);
+
 /// `shared`: what the cases of the covering array told this property; NULL: nothing. They count
 /// like its own cases. `draws`: those of the offer; NULL: no cases are drawn.
 PropertyRun run_property(harness::Subject& subject, const Property& property,

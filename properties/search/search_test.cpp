@@ -119,6 +119,49 @@ TEST_F(DrawnCases, LearnWhatIsRefusedWithinOneProperty) {
   EXPECT_EQ(texts(alone, "norm", 100), first);
 }
 
+using Switch = bool (*)(const Case&);
+constexpr std::pair<const char*, Switch> switches[] = {
+    {"heap_at_end", [](const Case& c) { return c.heap_at_end; }},
+    {"nodes_reversed", [](const Case& c) { return c.nodes_reversed; }},
+    {"graph_first", [](const Case& c) { return c.graph_first; }},
+    {"other_state_stays", [](const Case& c) { return c.other_state_stays; }},
+    {"position_room", [](const Case& c) { return c.position_room != PositionRoom::none; }}};
+
+// No value of a switch is in less than 40 % of these cases.
+void expect_both(const std::vector<Case>& cases, const char* name, Switch is_on,
+                 const std::string& of) {
+  const std::int64_t on = std::ranges::count_if(cases, is_on), all = std::ssize(cases);
+  EXPECT_GE(10 * on, 4 * all) << name << " of " << of;
+  EXPECT_LE(10 * on, 6 * all) << name << " of " << of;
+}
+
+TEST_F(DrawnCases, AndFixedOnesHaveBothValuesOfEachSwitch) {
+  constexpr std::int64_t enough = 8;
+  Subject of = subject("plain");
+  const Offer offer = first_offer(of).value();
+  Answers answers(of, offer);
+  CaseDraws draws(answers, offer);
+  draws.begin(property_named("agreement"));
+  std::vector<Case> drawn;
+  for (std::uint64_t i = 0; i < 1000; ++i) drawn.push_back(draws.next(any_levels(i)).value());
+  for (const auto& [name, is_on] : switches) expect_both(drawn, name, is_on, "drawn cases");
+  for (const Property* property : all_properties()) {
+    if (property->fixed_cases == nullptr || !is_applicable(*property, offer)) continue;
+    std::vector<Case> fixed = fixed_cases_of(*property, offer, Profile::standard);
+    for (const Case& c : fixed) EXPECT_NO_THROW(validate(c)) << to_text(c);
+    if (std::ssize(fixed) >= enough)
+      for (const auto& [name, is_on] : switches)
+        expect_both(fixed, name, is_on, std::string(property->name));
+    if (property->name == "threads")
+      expect_both(
+          fixed, "callers_share", [](const Case& c) { return c.callers_share; }, "threads");
+    std::erase_if(fixed, [](const Case& c) { return c.fresh || !c.calls.empty(); });
+    if (property->name == "history")
+      expect_both(
+          fixed, "second_goes", [](const Case& c) { return c.second_goes; }, "history");
+  }
+}
+
 // Sequences are made after supports was asked, and a property changes what levels say.
 TEST_F(DrawnCases, AreValidForEachProperty) {
   for (const char* kernel : {"plain", "phase"}) {

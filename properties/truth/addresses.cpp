@@ -10,17 +10,15 @@
 // shared_inputs kills by itself: zero_stride, fused_in_place, overlap_is_in_place
 // shared_inputs kills by itself: behind_other_is_in_place
 //
-// Far strides: rows may lie more than 2^31 elements apart, because offsets are 64-bit numbers. The
-// case's shift is the axis:
-// 0 to 2  Rows of tensors in another batch row, token or head. Three lie 2^30 + 64 elements from
-//         each other. So the third is 2^31 + 128 elements behind the first, which 32 bits with a
-//         sign cannot hold, in elements or in bytes.
-// 3       The strides of the case. Table rows, positions, their planes, the tables of each axis,
-//         and pages, slots and heads of a cache are 2^31 + 64 elements apart. A packed table has
-//         rows beyond 2^18 and 2^24.
-// 4 to 6  As 0 to 2, with rows 2^31 + 64 elements apart. The third is 2^32 + 128 elements behind
-//         the first, which 32 bits cannot hold at all.
-// 7 to 9  Packed slots behind 2^24, which f32 cannot count, 2^31 and 2^32.
+// Far strides: rows may lie more than 2^31 elements apart, because offsets are 64-bit numbers.
+// - Rows of tensors in another batch row, token or head (far_rows). Three lie 2^30 + 64 elements
+//   from each other, so the third is 2^31 + 128 elements behind the first, which 32 bits with a
+//   sign cannot hold, in elements or in bytes. Or they lie 2^31 + 64 elements apart, and the third
+//   is 2^32 + 128 elements behind the first, which 32 bits cannot hold at all.
+// - The strides of the case. Table rows, positions, their planes, the tables of each axis, and
+//   pages, slots and heads of a cache are 2^31 + 64 elements apart. A packed table has rows beyond
+//   2^18 and 2^24.
+// - Packed slots behind 2^24, which f32 cannot count, 2^31 and 2^32 (slots_behind).
 // The memory between them is never touched, and only the used rows of a table are made. So a case
 // takes addresses and hardly any memory. Without the addresses the case is SKIPPED.
 //
@@ -32,6 +30,8 @@
 // far_strides kills by itself: plane_stride_of_32, axis_table_stride_of_32, slot_of_32, slot_in_f32
 // far_strides kills by itself: slot_offset_of_32, cache_head_stride_of_32, page_offset_of_32
 // far_strides kills by itself: cuda_offset_in_32, wide_offsets_in_32
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -93,12 +93,10 @@ void add_orders(std::vector<Case>& cases, const Offer& offer, std::uint64_t seed
   if (offer.two_tensors || offer.base.tensors.size() > 1) order = {0, 1, 2, 3};
   do {
     Case c = with(draw(2) == 0 ? widened(offer.base, offer) : offer.base, offer,
-                  {.from = 5 + draw(3),
-                   .batch = 1 + draw(3),
-                   .tokens = 1 + draw(3),
-                   .heads = 1 + draw(3),
-                   .backward = draw(2) == 0,
-                   .scale = draw(2) == 0 ? 1.5 : 0});
+                  fmt::format("position_from={}; batch={}; tokens={}; heads={}", 5 + draw(3),
+                              1 + draw(3), 1 + draw(3), 1 + draw(3)));
+    if (draw(2) == 0) c = with(c, offer, "op=transpose");
+    if (draw(2) == 0) c = with(c, offer, "scale=1.5");
     c.seed = seed;
     round_sizes(c, offer.form);
     const std::int64_t room = draw(4);
@@ -119,8 +117,8 @@ std::vector<Case> fixed_cases_shared_inputs(const Offer& offer, Profile profile)
   std::vector<Case> cases;
   for (const bool backwards : {false, true}) {
     if (backwards && !offer.transpose) continue;
-    const Wish wish{.from = 5, .batch = 3, .tokens = 5, .heads = 3, .backward = backwards};
-    const Case c = with(offer.base, offer, wish);
+    Case c = with(offer.base, offer, "position_from=5; batch=3; tokens=5; heads=3");
+    if (backwards) c.operation = Operation::transpose;
     for (const Case& width : {c, widened(c, offer)}) {
       add_broadcasts(cases, width, offer);
       for (const Case& two : with_two_tensors(width, offer)) cases.push_back(two);
@@ -149,9 +147,7 @@ const Registered shared_inputs({
 
 // ---- far_strides
 
-constexpr std::int64_t rows_apart = (std::int64_t{1} << 30) + 64;
 constexpr std::int64_t entries_apart = (std::int64_t{1} << 31) + 64;
-constexpr std::int64_t axes = 4, late_slots = 7;
 
 // The case with packed positions, and with table rows for the used positions alone.
 Case near(Case c) {
@@ -184,24 +180,18 @@ Problem far(const Case& c, const Problem& near) {
   p = question.asked;
   out.axes = question.axes;
   out.append = question.append;
-  if (c.shift >= late_slots) {
-    constexpr int bits[] = {24, 31, 32};
-    move_slots(out, std::int64_t{1} << bits[std::min<std::int64_t>(c.shift - late_slots, 2)]);
-    return out;
-  }
-  const std::int64_t axis = (c.shift % axes + axes) % axes;
-  const std::int64_t apart = c.shift < axes ? rows_apart : entries_apart;
+  if (c.slots_behind > 0) move_slots(out, c.slots_behind);
   for (rope_tensor& t : p.tensor) {
-    if (axis == 0) t.in_batch_stride = t.out_batch_stride = apart;
-    if (axis == 1) t.in_token_stride = t.out_token_stride = apart;
-    if (axis == 2) t.in_head_stride = t.out_head_stride = apart;
+    if (c.far_rows == FarRows::batch) t.in_batch_stride = t.out_batch_stride = c.rows_apart;
+    if (c.far_rows == FarRows::token) t.in_token_stride = t.out_token_stride = c.rows_apart;
+    if (c.far_rows == FarRows::head) t.in_head_stride = t.out_head_stride = c.rows_apart;
   }
   return out;
 }
 
 Finding check_far_strides(Subject& subject, const Case& c) {
-  if (c.shift >= late_slots && (!has_append(c) || c.slot_dtype != Dtype::i64))
-    throw BadCase("far_strides: a shift from 7 on is for slots of i64");
+  if (c.slots_behind > 0 && (!has_append(c) || c.slot_dtype != Dtype::i64))
+    throw BadCase("far_strides: slots_behind is for slots of i64");
   const Problem problem = make_problem(near(c), subject.oracle);
   const Problem asked = far(c, problem);
   Execution e;
@@ -224,21 +214,19 @@ bool applies_far_strides(const Offer& offer) {
   return has_far_rows(offer) || has_far_positions(offer) || offer.padded_table || offer.append;
 }
 
-Case base_case(const Offer& offer, std::int64_t axis) {
-  Case c = with(offer.base, offer, {.from = 3});
-  c.shift = axis;
-  return c;
+Case base_case(const Offer& offer) {
+  return with(offer.base, offer, "position_from=3");
 }
 
 // The same rows twice as far apart, out of place where the kernel offers it, or in place.
 Case farther(Case c, const Offer& offer, bool in_place) {
-  c.shift += axes;
-  return with(c, offer, {.in_place = in_place});
+  c.rows_apart = entries_apart;
+  return with(c, offer, in_place ? "in_place=1" : "in_place=0");
 }
 
 // Other code paths: vectors, the backward pass, the second tensor.
 Case turned(const Case& c, const Offer& offer) {
-  return widened(with(c, offer, {.second = true, .backward = true}), offer);
+  return widened(with(c, offer, "tensors=2; op=transpose"), offer);
 }
 
 // Heads have dims outside their window, and the second tensor is not rotated: both are copied.
@@ -260,12 +248,12 @@ bool copies(Case& c, const Offer& offer) {
 }
 
 void add_tensor_rows(std::vector<Case>& cases, const Offer& offer) {
-  constexpr Wish rows[] = {{.batch = 3, .in_place = false},
-                           {.tokens = 3, .in_place = true},
-                           {.heads = 3, .in_place = false}};
-  for (std::int64_t axis = 0; axis < 3 && offer.padded; ++axis) {
-    if (!(axis == 0 ? offer.batch : axis == 1 ? offer.tokens : offer.many_heads)) continue;
-    const Case c = with(base_case(offer, axis), offer, rows[axis]);
+  if (!offer.padded) return;
+  for (const Case& c :
+       adopted_lines(base_case(offer), offer,
+                     {"!batch=3; in_place=0; far_rows=batch rows_apart=1073741888",
+                      "!tokens=3; in_place=1; far_rows=token rows_apart=1073741888",
+                      "!heads=3; in_place=0; far_rows=head rows_apart=1073741888"})) {
     cases.push_back(c);
     cases.push_back(turned(farther(c, offer, !c.tensors[0].in_place), offer));
     Case copied = farther(c, offer, false);
@@ -275,18 +263,18 @@ void add_tensor_rows(std::vector<Case>& cases, const Offer& offer) {
 
 void add_table_rows(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.padded_table) return;
-  Case c = base_case(offer, 3);
+  Case c = base_case(offer);
   c.position_from = 0;
   c.tokens = 3;
   c.table_row_stride = entries_apart;
   cases.push_back(c);
-  cases.push_back(turned(with(c, offer, {.by_token = true}), offer));
+  cases.push_back(turned(with(c, offer, "rows_by=token"), offer));
 }
 
 // Tables of pairs alone, of up to 64 MiB in f32.
 void add_late_rows(std::vector<Case>& cases, const Offer& offer) {
   if (offer.base.contract != ROPE_CONTRACT_TABLE || offer.base.rows_by == ROPE_ROW_BY_TOKEN) return;
-  Case c = with(base_case(offer, 3), offer, {.tokens = 3});
+  Case c = with(base_case(offer), offer, "tokens=3");
   c.position_step = 1 << 23;
   c.position_from = (1 << 18) + 1 + (offer.tokens ? 0 : 2 * c.position_step);
   if (offer.any_size) c.rotary_dim = 2;
@@ -295,25 +283,25 @@ void add_late_rows(std::vector<Case>& cases, const Offer& offer) {
 
 void add_positions(std::vector<Case>& cases, const Offer& offer) {
   if (!has_far_positions(offer)) return;
-  Case c = with(base_case(offer, 3), offer, {.batch = 2, .tokens = 2});
+  Case c = with(base_case(offer), offer, "batch=2; tokens=2");
   c.position_rule = PositionRule::list;
   c.positions = {3, 5, 2, 7};
   c.positions.resize(static_cast<std::size_t>(c.batch * c.tokens));
   c.position_token_stride = c.position_batch_stride = entries_apart;
   ++c.position_batch_stride;
   cases.push_back(c);
-  cases.push_back(turned(with(c, offer, {.i64 = true}), offer));
+  cases.push_back(turned(with(c, offer, "position_dtype=i64"), offer));
 }
 
 // Planes of positions, and the tables of each axis.
 void add_axes(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.axes) return;
-  Case c = with(base_case(offer, 3), offer, {.tokens = 3});
+  Case c = with(base_case(offer), offer, "tokens=3");
   give_axes(c, offer);
   if (has_far_positions(offer)) {
     cases.push_back(c);
     cases.back().position_axis_stride = entries_apart;
-    cases.push_back(turned(with(cases.back(), offer, {.i64 = true}), offer));
+    cases.push_back(turned(with(cases.back(), offer, "position_dtype=i64"), offer));
     cases.back().position_axis_stride = 2 * entries_apart;
   }
   if (c.contract != ROPE_CONTRACT_TABLE || !offer.padded_table || !offer.rows_by_token) return;
@@ -327,7 +315,7 @@ void add_axes(std::vector<Case>& cases, const Offer& offer) {
 // Pages, slots of a page and heads, and late slots.
 void add_caches(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.append) return;
-  Case c = with(base_case(offer, 3), offer, {.tokens = 5, .heads = 3, .second = true});
+  Case c = with(base_case(offer), offer, "tokens=5; heads=3; tensors=2");
   give_append(c);
   c.page_size = 4;
   for (std::int64_t Strides::*const stride : {&Strides::batch, &Strides::token, &Strides::head}) {
@@ -335,9 +323,12 @@ void add_caches(std::vector<Case>& cases, const Offer& offer) {
     for (TensorCase& t : cases.back().tensors)
       if (t.append) t.cache.*stride = entries_apart;
   }
-  c = with(c, offer, {.heads = 1});
+  c = with(c, offer, "heads=1");
   c.page_size = 1;  // the number of a page is that of its slot
-  for (c.shift = late_slots; c.shift < late_slots + 3; ++c.shift) cases.push_back(c);
+  for (const int bits : {24, 31, 32}) {
+    c.slots_behind = std::int64_t{1} << bits;
+    cases.push_back(c);
+  }
 }
 
 std::vector<Case> fixed_cases_far_strides(const Offer& offer, Profile) {

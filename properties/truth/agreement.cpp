@@ -10,6 +10,8 @@
 // Kills by itself: half_table, half_position, half_overflows, half_flushes
 // Kills by itself: one_head_only, backward_only, rows_alike_by_three, leaves_numbers
 // Kills by itself: fourth_of_shared_heads
+#include <fmt/format.h>
+
 #include "properties/truth/agreement.h"
 
 #include "harness/cases/layouts.h"
@@ -48,7 +50,7 @@ namespace {
 
 // The same case in the other operation and placement: backward and in place.
 Case turned_round(const Case& c, const Offer& offer) {
-  return with(c, offer, {.backward = true, .in_place = true});
+  return with(c, offer, "op=transpose; in_place=1");
 }
 
 void add_both(std::vector<Case>& cases, const Case& c, const Offer& offer) {
@@ -60,32 +62,32 @@ void add_both(std::vector<Case>& cases, const Case& c, const Offer& offer) {
 // backward. Then all magnitudes between the two ends.
 void add_extremes(std::vector<Case>& cases, const Offer& offer) {
   if (has_norm(offer.base)) return;  // a sum of squares leaves the range
-  Case c = with(offer.base, offer, {.from = 3});
+  Case c = with(offer.base, offer, "position_from=3");
   c.attention_scale = 0;
   for (const DataPattern data : {DataPattern::subnormal, DataPattern::edge}) {
     c.data = data;
     cases.push_back(c);
     const double scale = data == DataPattern::edge ? -3 : 1.1386294361119891;
-    cases.push_back(turned_round(with(c, offer, {.scale = scale}), offer));
+    cases.push_back(turned_round(with(c, offer, fmt::format("scale={}", scale)), offer));
   }
   c.data = DataPattern::span;
-  add_both(cases, with(c, offer, {.tokens = 4, .heads = 4}), offer);
+  add_both(cases, with(c, offer, "tokens=4; heads=4"), offer);
 }
 
 // Q and K of several prompts, with heads that fill vectors.
 void add_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (!offer.tokens) return;
-  const Case c = with(widened(offer.base, offer), offer, {.from = 5});
-  add_both(cases, with(c, offer, {.batch = 2, .tokens = 130, .heads = 4, .second = true}), offer);
+  const Case c = with(widened(offer.base, offer), offer, "position_from=5");
+  add_both(cases, with(c, offer, "batch=2; tokens=130; heads=4; tensors=2"), offer);
   if (profile == Profile::smoke) return;
   // More than a cache holds: some kernels then use other stores.
-  cases.push_back(with(c, offer, {.tokens = 512, .heads = 32}));
+  cases.push_back(with(c, offer, "tokens=512; heads=32"));
 }
 
 // Rows of a batch that agree in their first, middle and last positions alone.
 void add_rows_alike(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.tokens || !offer.batch || offer.base.positions_null) return;
-  Case c = with(offer.base, offer, {.batch = 2, .tokens = 8});
+  Case c = with(offer.base, offer, "batch=2; tokens=8");
   c.position_rule = PositionRule::list;
   c.positions = {5, 9, 12, 7, 30, 11, 26, 8, 5, 2, 17, 7, 30, 4, 19, 8};
   add_both(cases, c, offer);
@@ -95,7 +97,7 @@ void add_rows_alike(std::vector<Case>& cases, const Offer& offer) {
 // of the three.
 void add_fourth(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.three_tensors || !offer.batch) return;
-  Case c = with(offer.base, offer, {.from = 5, .batch = 2, .tokens = 3, .heads = 2});
+  Case c = with(offer.base, offer, "position_from=5; batch=2; tokens=3; heads=2");
   c.tensors.assign(ROPE_MAX_TENSORS, TensorCase(c.tensors[0]));
   const TensorCase& t = c.tensors[0];
   constexpr std::int64_t gap = 4;
@@ -121,17 +123,18 @@ void add_fourth(std::vector<Case>& cases, const Offer& offer) {
 // to chance.
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
-  const Case c = with(offer.base, offer, {.from = 5});
+  const Case c = with(offer.base, offer, "position_from=5");
   for (const HeadSize size : offer.sizes) add_both(cases, resized(c, size), offer);
   add_extremes(cases, offer);
   add_prompts(cases, offer, profile);
   add_rows_alike(cases, offer);
   add_fourth(cases, offer);
   const Case equal = resized(c, {c.tensors[0].head_dim, c.rotary_dim});
-  constexpr Wish crowds[] = {{.batch = 1, .tokens = 67, .heads = 33},
-                             {.batch = 9, .tokens = 3, .heads = 5},
-                             {.batch = 2, .tokens = 16, .heads = 16}};
-  for (const Wish& crowd : crowds) add_both(cases, with(equal, offer, crowd), offer);
+  for (const Case& crowd :
+       adopted_lines(equal, offer,
+                     {"batch=1; tokens=67; heads=33", "batch=9; tokens=3; heads=5",
+                      "batch=2; tokens=16; heads=16"}))
+    add_both(cases, crowd, offer);
   return cases;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "harness/cases/layouts.h"
 #include "properties/fixed_cases.h"
@@ -71,26 +72,40 @@ constexpr FirstForm forms[] = {
 };
 constexpr std::int64_t together[] = {0b10'000'111, 0b100'111'000, 0b101'000'000, 0b1'110'000'100};
 
-// A short forward call out of place. The kernel may refuse it.
-Case plain(Case c) {
-  for (std::size_t i = 0; i < std::size(forms); ++i)
-    if (((first_of_process - c.shift) >> i & 1) != 0) forms[i].remove(c);
-  c.operation = Operation::forward;
-  c.positions_null = false;
-  c.tokens = std::min<std::int64_t>(c.tokens, 3);
-  c.position_rule = PositionRule::consecutive;
-  c.positions.clear();
-  for (TensorCase& t : c.tensors) {
-    t.in_place = false;
-    t.values.clear();
-  }
+// A short forward call out of place, with as few of the forms as the kernel accepts. It may refuse
+// the call that this gives too.
+Case plain(Subject& subject, Case c) {
+  const auto finish = [](Case& call) {
+    call.operation = Operation::forward;
+    call.positions_null = false;
+    call.tokens = std::min<std::int64_t>(call.tokens, 3);
+    call.position_rule = PositionRule::consecutive;
+    call.positions.clear();
+    for (TensorCase& t : call.tensors) {
+      t.in_place = false;
+      t.values.clear();
+    }
+  };
+  const auto without = [&](std::span<const FirstForm> removed) {
+    Case call = c;
+    for (const FirstForm& form : removed) form.remove(call);
+    finish(call);
+    try {
+      if (ask_supports(subject, make_question(call)).kind == CallResult::Kind::ok) c = call;
+    } catch (const BadCase&) {  // one form needs another
+    }
+    return c == call;
+  };
+  if (without(forms)) return c;
+  for (const FirstForm& form : forms) without({&form, 1});
+  finish(c);
   return c;
 }
 
 // The calls after the first: plain ones, of 32 bits too if the case has 16, and the case in the
 // other direction.
-std::vector<Case> later_calls(const Case& c) {
-  std::vector<Case> later{plain(c), c};
+std::vector<Case> later_calls(Subject& subject, const Case& c) {
+  std::vector<Case> later{plain(subject, c), c};
   if (data_type(c.dtype).bytes == 2) later.insert(later.begin(), later[0])->dtype = Dtype::f32;
   turn_back(later.back());
   return later;
@@ -100,24 +115,22 @@ std::vector<Case> later_calls(const Case& c) {
 
 std::vector<Case> first_call_cases(const Offer& offer) {
   std::vector<Case> cases;
-  Case c = with(offer.base, offer, {.from = 3, .tokens = 3});
-  c.shift = first_of_process;
+  Case c = with(offer.base, offer, "position_from=3; tokens=3");
+  c.fresh = true;
   for (const std::int64_t wanted : together) {
     Case first = c;
     for (std::size_t i = 0; i < std::size(forms); ++i) {
       const bool offered = forms[i].needs == nullptr || offer.*forms[i].needs;
       if ((wanted >> i & 1) == 0 || !offered) continue;
-      const Case before = first;
       forms[i].add(first);
-      if (first != before) first.shift -= std::int64_t{1} << i;
     }
-    if (first.shift != c.shift) cases.push_back(first);
+    if (first != c) cases.push_back(first);
   }
   return cases;
 }
 
 void make_first_of_process(Case& c, const Offer& offer) {
-  c.shift = first_of_process + 1 - (std::int64_t{1} << std::size(forms));
+  c.fresh = true;
   const std::uint64_t bits = hash(c.seed, 0xf125);
   if (offer.transpose && bits % 2 == 0) turn_back(c);
   if (!offer.in_place || c.fused || c.one_buffer || bits / 2 % 2 == 0) return;
@@ -136,7 +149,7 @@ Finding check_first_call(Subject& subject, const Case& c) {
   Subject fresh = subject.in(worker);
   Finding first = check_agreement(fresh, c);
   if (!first.ran()) return first;
-  const std::vector<Case> later = later_calls(c);
+  const std::vector<Case> later = later_calls(subject, c);
   if (fails(first) && judged_in_order(subject, {later[0], c}).holds()) {
     first.reason += " (only in the first call of a process)";
     return first;

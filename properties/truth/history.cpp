@@ -25,9 +25,11 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "harness/cases/fields.h"
 #include "harness/judge/judge.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
@@ -40,8 +42,6 @@ namespace {
 
 // Past 65,536, where a 16-bit count begins anew.
 constexpr std::uint32_t repetitions = 65'600;
-// `shift` of the case that makes them. It is one row of one token, as each call takes its time.
-constexpr std::int64_t long_one = -1;
 
 std::vector<std::int64_t> twice(std::vector<std::int64_t> positions) {
   const auto count = static_cast<std::ptrdiff_t>(positions.size());
@@ -50,9 +50,9 @@ std::vector<std::int64_t> twice(std::vector<std::int64_t> positions) {
   return positions;
 }
 
-// How the second problem differs from the first. `shift` of the case selects it.
+// How the second problem differs from the first. The case's `beside` is an index of this list.
 struct Difference {
-  const char* what;
+  std::string_view word;
   bool Offer::*needs;  ///< NULL: nothing is needed
   void (*apply)(Case&);
   bool Offer::*needs_too = nullptr;
@@ -82,7 +82,7 @@ constexpr Difference differences[] = {
        c.positions = twice(c.positions);
        c.batch *= 2;
      }},
-    {"map of axes", &Offer::axes,
+    {"axes", &Offer::axes,
      [](Case& c) {
        const std::vector<std::int64_t> plane = c.positions;
        for (c.axes = 1; c.axes < 3; ++c.axes)
@@ -90,47 +90,49 @@ constexpr Difference differences[] = {
        for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
          c.axis_of_pair.push_back(static_cast<std::uint8_t>(i % 3));
      }},
-    {"operation", &Offer::transpose, turn_back},
-    {"scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},
-    {"position type", &Offer::i64_positions,
+    {"op", &Offer::transpose, turn_back},
+    {"attention_scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},
+    {"position_dtype", &Offer::i64_positions,
      [](Case& c) { c.position_dtype = c.position_dtype == Dtype::i64 ? Dtype::i32 : Dtype::i64; }},
     {"rotary_dim", &Offer::any_size,
      [](Case& c) {
        c = resized(c, {c.rotary_dim + 8, c.rotary_dim + 8});
      }},
     {"window", &Offer::window_offset, [](Case& c) { set_window(c, 3, 2); }},
-    {"place", &Offer::in_place,
+    {"in_place", &Offer::in_place,
      [](Case& c) {
        for (TensorCase& t : c.tensors) t.in_place = !t.in_place;
      },
      &Offer::out_of_place},
     {"pairing", nullptr, [](Case& c) { c.pairing = other_than(c.pairing); }},
-    {"data type", nullptr,
+    {"dtype", nullptr,
      [](Case& c) {
        if (c.contract != ROPE_CONTRACT_F32_ANGLE)
          c.dtype = c.dtype == Dtype::f32 ? Dtype::f64 : Dtype::f32;
      }},
     // Scaling for long contexts changes such a frequency. Neither the first nor the last one tells
     // the problems apart.
-    {"a frequency in the middle", nullptr,
+    {"middle_frequency", nullptr,
      [](Case& c) {
        c.inv_freq = frequencies_of(c);
        c.inv_freq[c.inv_freq.size() / 2] *= 0.125;
      }},
     // Nor the number, the first, the middle and the last one together.
-    {"one frequency of many", nullptr,
+    {"one_frequency", nullptr,
      [](Case& c) {
        c.inv_freq = frequencies_of(c);
        if (c.inv_freq.size() > 3) c.inv_freq[1] *= 0.125;
      },
      nullptr, true},
-    {"the lower frequencies", nullptr,
+    {"lower_frequencies", nullptr,
      [](Case& c) {
        c.inv_freq = frequencies_of(c);
        for (std::size_t i = c.inv_freq.size() / 2; i < c.inv_freq.size(); ++i)
          c.inv_freq[i] *= 0.125;
      }},
 };
+
+static_assert(std::ranges::equal(differences, beside_words, {}, &Difference::word));
 
 // The number of differences that are also tried with heads that fill vectors, since only that code
 // may have a cache.
@@ -221,30 +223,75 @@ class Actor {
   std::array<Outputs, kinds> first_;
 };
 
+// The calls of both problems, in order. `goes` is released and made again while `stays` lives; at
+// the end each has a state while the other has none.
+enum class Who { a, b, goes, stays };
+enum class What { prepare, first_inputs, second_inputs, repeat, release };
+struct Step {
+  Who who;
+  What what;
+  bool at_end = true;  // of the memory
+};
+constexpr Step steps[] = {
+    {Who::a, What::prepare},
+    {Who::a, What::first_inputs},
+    {Who::b, What::prepare},
+    {Who::b, What::first_inputs},
+    {Who::a, What::second_inputs, false},
+    {Who::b, What::second_inputs, false},
+    {Who::a, What::second_inputs},
+    {Who::b, What::second_inputs},
+    {Who::a, What::first_inputs, false},
+    {Who::b, What::first_inputs, false},
+    {Who::a, What::first_inputs},
+    {Who::b, What::first_inputs},
+    {Who::a, What::first_inputs},
+    {Who::goes, What::release},
+    {Who::stays, What::second_inputs},
+    {Who::goes, What::prepare},
+    {Who::goes, What::first_inputs},
+    {Who::stays, What::first_inputs},
+    {Who::stays, What::release},
+    {Who::goes, What::second_inputs, false},
+    {Who::goes, What::repeat},
+    {Who::goes, What::release},
+    // one state at a time: the next state lies where the previous one did
+    {Who::stays, What::prepare},
+    {Who::stays, What::first_inputs},
+    {Who::stays, What::release},
+    {Who::goes, What::prepare},
+    {Who::goes, What::first_inputs},
+    {Who::goes, What::release},
+};
+
 // Makes the calls of both problems. Ends at the first call that fails.
-bool play(Actor& a, Actor& b, bool first_in_first_out, bool repeats) {
-  const auto both = [&](int placement, bool at_end) {
-    return a.apply(placement, at_end) && b.apply(placement, at_end);
-  };
-  Actor& goes = first_in_first_out ? a : b;
-  Actor& stays = first_in_first_out ? b : a;
-  return a.prepare() && a.apply(0, true) && b.prepare() && b.apply(0, true) && both(1, false) &&
-         both(1, true) && both(0, false) && both(0, true) && a.apply(0, true) && goes.release() &&
-         stays.apply(1, true) && goes.prepare() && goes.apply(0, true) && stays.apply(0, true) &&
-         stays.release() && goes.apply(1, false) && (!repeats || goes.repeat()) && goes.release() &&
-         // One state at a time: the next state lies where the previous one did.
-         stays.prepare() && stays.apply(0, true) && stays.release() && goes.prepare() &&
-         goes.apply(0, true) && goes.release();
+bool play(Actor& a, Actor& b, const Case& c) {
+  Actor* const actors[] = {&a, &b, c.second_goes ? &b : &a, c.second_goes ? &a : &b};
+  return std::ranges::all_of(steps, [&](const Step& step) {
+    Actor& who = *actors[static_cast<std::size_t>(step.who)];
+    switch (step.what) {
+      case What::prepare:
+        return who.prepare();
+      case What::first_inputs:
+        return who.apply(0, step.at_end);
+      case What::second_inputs:
+        return who.apply(1, step.at_end);
+      case What::repeat:
+        return !c.repeated || who.repeat();
+      case What::release:
+        return who.release();
+    }
+    __builtin_unreachable();
+  });
 }
 
 // The findings of the two problems; `theirs` is the second one's.
 struct BothJudged {
   Finding ours, theirs;
 };
-BothJudged judge(Subject& subject, const Case& c, const Case& other, bool first_goes,
-                 bool repeats) {
+BothJudged judge(Subject& subject, const Case& c, const Case& other) {
   Actor a(subject, c, 1), b(subject, other, 2);
-  const bool played = play(a, b, first_goes, repeats);
+  const bool played = play(a, b, c);
   if (!played && a.failure().kind != Finding::Kind::measured) return {a.failure(), {}};
   if (!played && b.failure().kind != Finding::Kind::measured) return {{}, b.failure()};
   return {a.finding(), b.finding()};
@@ -265,36 +312,32 @@ bool fails_alone(Subject& subject, const Case& c) {
 
 Finding check(Subject& subject, const Case& c) {
   if (!c.calls.empty()) return check_sequence(subject, c);
-  if (c.shift <= first_of_process) return check_first_call(subject, c);
-  const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
+  if (c.fresh) return check_first_call(subject, c);
+  const Difference& difference = differences[static_cast<std::size_t>(c.beside)];
   Case other = listed_positions(c);
-  differences[which % std::size(differences)].apply(other);
+  difference.apply(other);
   // A problem that the kernel refuses is replaced by a second state of the first problem.
   const Problem asked = make_problem(other, subject.oracle, SecondPositions::always_others);
   if (ask_supports(subject, asked).kind != CallResult::Kind::ok) other = c;
-  const auto judged = [&](const Case& second) {
-    return judge(subject, c, second, which % 2 == 0, c.shift == long_one);
-  };
-  BothJudged two = judged(other);
+  BothJudged two = judge(subject, c, other);
   // Another pairing or data type has verdicts of its own. An error there without a history is not
   // charged here: then this form is judged with a second state of its own problem.
   const bool own_form = other.pairing == c.pairing && other.dtype == c.dtype;
   if (!own_form && !fails(two.ours) && fails(two.theirs) && fails_alone(subject, other)) {
     subject.worker.restart();
-    two = judged(c);
+    two = judge(subject, c, c);
   }
   for (const Finding& f : {two.ours, two.theirs})
     if (f.kind != Finding::Kind::measured) return f;
   Finding worst = worse_of(two.ours, two.theirs);
-  if (fails(worst) && which > 0)
-    worst.where += fmt::format(", beside a state of another {}",
-                               differences[which % std::size(differences)].what);
+  if (fails(worst) && c.beside > 0)
+    worst.where += fmt::format(", beside a state of another {}", difference.word);
   return worst;
 }
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
-  Case c = with(offer.base, offer, {.tokens = 8});
+  Case c = with(offer.base, offer, "tokens=8");
   // Equal at both ends, forwards and backwards, and in all sums, so a key made of these is not
   // enough.
   c.position_rule = PositionRule::list;
@@ -303,23 +346,28 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   for (std::size_t i = 0; i < std::size(differences); ++i) {
     const auto offered = [&](bool Offer::*needed) { return needed == nullptr || offer.*needed; };
     if (!offered(differences[i].needs) || !offered(differences[i].needs_too)) continue;
-    c.shift = static_cast<std::int64_t>(i);
+    c.beside = static_cast<std::int32_t>(i);
+    c.second_goes = i % 2 == 1;
     if (!differences[i].of_wide_heads) cases.push_back(c);
     if (i < wide_too || differences[i].of_wide_heads) cases.push_back(widened(c, offer));
   }
   // One state through the steps of a decode loop: one row, or rows at one position. Beside it is no
   // other problem, or one with another base. Then a table by token.
-  const Case step = with(offer.base, offer, {.from = 5, .tokens = 1});
+  const Case step = with(offer.base, offer, "position_from=5; tokens=1");
   const auto add_two = [&](Case each) {
-    for (each.shift = 0; each.shift < 2; ++each.shift) cases.push_back(each);
+    for (each.beside = 0; each.beside < 2; ++each.beside) {
+      each.second_goes = each.beside == 1;
+      cases.push_back(each);
+    }
   };
-  cases.push_back(with(step, offer, {.batch = 1}));
-  cases.back().shift = long_one;
+  cases.push_back(with(step, offer, "batch=1"));
+  cases.back().repeated = true;  // of one row of one token, as each call takes its time
   if (step.tokens == 1) {
     add_two(step);
-    if (offer.batch) add_two(with(step, offer, {.batch = 3}));
+    if (offer.batch) add_two(with(step, offer, "batch=3"));
   }
-  c.shift = 0;
+  c.beside = 0;
+  c.second_goes = false;
   c.rows_by = ROPE_ROW_BY_TOKEN;
   if (offer.rows_by_token && offer.tokens) cases.push_back(c);
   const std::vector<Case> sequences = sequence_cases(offer);

@@ -58,7 +58,7 @@ std::vector<Positions> edge_positions(bool negative, bool beyond_table) {
 }
 
 Case sweep_case(const Offer& offer, HeadSize size) {
-  Case c = with(resized(offer.base, size), offer, {.heads = 3});
+  Case c = with(resized(offer.base, size), offer, "heads=3");
   c.data = DataPattern::basis;
   return c;
 }
@@ -80,7 +80,7 @@ void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std:
       // One full-mantissa head is enough beside the narrow sweep. And a table by position would
       // have to be laid out up to the last row each time.
       c.data = DataPattern::unit;
-      c = with(c, offer, {.heads = 1, .by_token = true});
+      c = with(c, offer, "heads=1; rows_by=token");
     }
     cases.push_back(c);
   }
@@ -89,7 +89,8 @@ void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std:
 // A kernel that accepts only one token a call runs the edges one by one.
 void add_edges(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
   const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
-  Case c = with(sweep_case(offer, size), offer, {.by_token = table});
+  Case c = sweep_case(offer, size);
+  if (table) c = with(c, offer, "rows_by=token");
   if (size.rotary_dim > 16) c.data = DataPattern::unit;
   c.position_rule = PositionRule::list;
   for (const Positions& edges :

@@ -1,4 +1,6 @@
 // The sequences that a run makes: those that every run makes, and drawn ones.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -84,7 +86,8 @@ void add_lists_that_agree(std::vector<Case>& cases, const Case& c, const Offer& 
   constexpr std::int64_t entries = 40;
   for (const bool by_row : {false, true}) {
     if (c.positions_null || !(by_row ? offer.batch : offer.tokens)) continue;
-    Case list = with(c, offer, {.batch = by_row ? entries : 1, .tokens = by_row ? 1 : entries});
+    Case list = with(
+        c, offer, fmt::format("batch={}; tokens={}", by_row ? entries : 1, by_row ? 1 : entries));
     list.position_rule = PositionRule::list;
     list.positions.resize(static_cast<std::size_t>(list.batch * list.tokens));
     cases.push_back(sequence(list, 30, [](Case& call, std::size_t k) {
@@ -133,7 +136,7 @@ void add_contents(std::vector<Case>& cases, const Case& c, const Offer& offer) {
     call.data = patterns[k % std::size(patterns)];
   }));
   // Others at old addresses and positions, while outputs hold what the call before left.
-  for (const Case& each : {c, with(c, offer, {.tokens = 3, .heads = 2})})
+  for (const Case& each : {c, with(c, offer, "tokens=3; heads=2")})
     cases.push_back(sequence(each, usual_calls, [](Case& call, std::size_t k) {
       call.position_from = 17 + static_cast<std::int64_t>(k / 4);
       call.outputs_kept = k > 0;
@@ -153,6 +156,7 @@ void add_contents(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   cases.push_back(sequence(c, usual_calls, [&](Case& call, std::size_t k) {
     call.position_from = 17;
     call.table_apart = apart[k % std::size(apart)];
+    call.table_apart_pair = call.table_apart % 2 == 0 ? -2 : -1;
   }));
 }
 
@@ -192,7 +196,7 @@ void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   }
   const auto size = [&](Case& call, std::int64_t state) {
     constexpr std::int64_t tokens[] = {1, 3, 33, 9}, heads[] = {0, 1, 0, 4}, batch[] = {1, 1, 1, 2};
-    call = with(call, offer, {.batch = batch[state], .tokens = tokens[state]});
+    call = with(call, offer, fmt::format("batch={}; tokens={}", batch[state], tokens[state]));
     for (TensorCase& t : call.tensors)
       if (offer.many_heads) t.heads += heads[state];
   };
@@ -200,12 +204,12 @@ void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   cases.push_back(of_states(c, {2, 2, 3, 3, 1, 1, 0, 0, 2, 3, 1, 0, 2, 0, 2, 0}, size));
   if (!offer.tokens) return;
   // Others at one place, all with one first token.
-  Case prompt = with(c, offer, {.tokens = 5});
+  Case prompt = with(c, offer, "tokens=5");
   prompt.data = DataPattern::prompt;
   cases.push_back(sequence(prompt, 8, [](Case& call, std::size_t) { call.position_from = 0; }));
   if (!offer.many_heads) return;
   // Chunks of a prompt: calls that are worth more code.
-  const Case chunk = with(c, offer, {.tokens = 64, .heads = 4});
+  const Case chunk = with(c, offer, "tokens=64; heads=4");
   cases.push_back(sequence(chunk, 6, [](Case& call, std::size_t k) {
     call.position_from = 64 * static_cast<std::int64_t>(k);
   }));
@@ -236,8 +240,9 @@ void add_states_together(std::vector<Case>& cases, const Case& c, const Offer& o
       Case all = of_states(c, order, [&](Case& call, std::int64_t state) {
         if (equal) return;
         call.rope_theta = 100.0 * static_cast<double>(state + 1);
-        call =
-            with(call, offer, {.heads = state + 1, .scale = 1 + 0.5 * static_cast<double>(state)});
+        call = with(
+            call, offer,
+            fmt::format("heads={}; scale={}", state + 1, 1 + 0.5 * static_cast<double>(state)));
       });
       all.apply = all.calls[0].apply = all.calls[1].apply = false;
       for (std::size_t last = 10; last < 13; ++last) all.calls[last].apply = equal;
@@ -291,7 +296,7 @@ void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   cases.push_back(sequence(cached, std::size(slots),
                            [&](Case& call, std::size_t k) { call.slots = {slots[k]}; }));
   cached.slots = {6};
-  together(with(cached, offer, {.heads = 2}), [](Case& call, std::int64_t state) {
+  together(with(cached, offer, "heads=2"), [](Case& call, std::int64_t state) {
     if (state == 0) call.page_size = 2;
     for (TensorCase& t : call.tensors) {
       const std::int64_t apart = 4 * state;
@@ -318,7 +323,7 @@ void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
     call.moved = k % 4 >= 2 ? -1 : 0;  // two calls at each of two places
   }));
   // One buffer at a time, for two calls each.
-  const Case two = with(c, offer, {.second = true});
+  const Case two = with(c, offer, "tensors=2");
   constexpr std::size_t most_buffers = 8;
   cases.push_back(sequence(two, 4 * most_buffers, [](Case& call, std::size_t k) {
     call.moved = std::int64_t{1} << k / 2 % most_buffers;
@@ -343,7 +348,9 @@ void change(Case& call, const Offer& offer, std::uint64_t bits) {
     case 2:
       if (!table) break;
       call.table_apart = drawn % 7;
-      call.table_apart_pair = drawn % 2 == 0 ? -1 : (drawn >> 3) % (call.rotary_dim / 2);
+      call.table_apart_pair = drawn % 2 != 0   ? (drawn >> 3) % (call.rotary_dim / 2)
+                              : drawn % 4 == 0 ? -2
+                                               : -1;
       break;
     case 3:
       call.moved = drawn % 3 == 0 ? 0 : drawn % 3 == 1 ? -1 : drawn >> 2 & 0xff;
@@ -381,7 +388,7 @@ Case of_other_state(Case c, const Offer& offer, std::uint64_t bits) {
 }  // namespace
 
 std::vector<Case> sequence_cases(const Offer& offer) {
-  const Case c = with(offer.base, offer, {.from = 5, .batch = 1, .tokens = 1});
+  const Case c = with(offer.base, offer, "position_from=5; batch=1; tokens=1");
   std::vector<Case> cases;
   add_decode_loops(cases, c, offer);
   add_lists(cases, c, offer);
@@ -397,7 +404,7 @@ std::vector<Case> sequence_cases(const Offer& offer) {
 
 Case large_calls(const Offer& offer) {
   const Case prompt =
-      with(widened(offer.base, offer), offer, {.from = 5, .batch = 1, .tokens = 272, .heads = 4});
+      with(widened(offer.base, offer), offer, "position_from=5; batch=1; tokens=272; heads=4");
   return sequence(prompt, most_calls,
                   [&](Case& call, std::size_t) { call.position_from = prompt.position_from; });
 }
@@ -405,14 +412,14 @@ Case large_calls(const Offer& offer) {
 void draw_calls(Case& c, const Offer& offer) {
   keep_room_for_shift(c);  // positions count on, from any position
   c.position_step = 1;
-  c.shift = 0;
+  c.fresh = false;
   const std::uint64_t kind = hash(c.seed, 0x517) % 8, size = hash(c.seed, 0x517e);
   if (kind < 4) return make_first_of_process(c, offer);
   Case plain = c;
   lay_plainly(plain);
   const bool counts = c.position_rule == PositionRule::consecutive;
   if (kind == 4 && offer.tokens && plain == c && counts) {
-    c = session(with(c, offer, {.tokens = 1}), 64 + static_cast<std::int64_t>(size % 937),
+    c = session(with(c, offer, "tokens=1"), 64 + static_cast<std::int64_t>(size % 937),
                 32 + static_cast<std::int64_t>(size >> 10) % 69, c.position_from / 2);
     return;
   }

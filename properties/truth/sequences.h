@@ -29,9 +29,6 @@ harness::Finding check_sequence(harness::Subject& subject, const harness::Case& 
 // ---- the first calls of a process. What a kernel chooses once a process, as its code for this
 // machine, it may choose by the first call, or not yet have at that call.
 
-/// `shift` of the cases of history whose calls are the first of a process. It is less by the bits
-/// of the forms that the plain calls after them have not.
-inline constexpr std::int64_t first_of_process = -101;
 /// Calls of one token, in a window, scaled and backward; of many heads, with i64 positions and a
 /// table by token, in place; far and in place; and scaled, backward, in place and with gaps.
 std::vector<harness::Case> first_call_cases(const harness::Offer& offer);

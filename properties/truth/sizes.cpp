@@ -11,6 +11,8 @@
 // Kills by itself: twelve_heads, token_after, more_than_16, unusual_wide, rotary_dim_above
 // Kills by itself: long_tail, rows_in_16_bits, ten_blocks
 // Kills by itself: long_prompt_of_first_row, norm_of_8192, planes_of_65536
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -34,12 +36,14 @@ Counts counts(Counts edges, Profile profile) {
 Case base_case(const Offer& offer) {
   const HeadSize small = *std::ranges::min_element(
       offer.sizes, [](HeadSize a, HeadSize b) { return a.head_dim < b.head_dim; });
-  return resized(with(offer.base, offer, {.from = 5}), small);
+  return resized(with(offer.base, offer, "position_from=5"), small);
 }
 
 // Alternates backward and in place, so each such loop gets its counts.
 void add_turned(std::vector<Case>& cases, const Case& c, const Offer& offer, std::size_t i) {
-  cases.push_back(with(c, offer, {.backward = i % 2 == 1, .in_place = i % 4 >= 2}));
+  constexpr const char* turns[] = {"in_place=0", "op=transpose; in_place=0", "in_place=1",
+                                   "op=transpose; in_place=1"};
+  cases.push_back(with(c, offer, turns[i % 4]));
 }
 
 // Other positions in each batch row.
@@ -59,8 +63,9 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
     // A prompt: each row has its own positions, with Q and K.
     const bool rows = i % 2 == 1, prompt = rows && tokens[i] >= 100;
     const std::int64_t heads = 1 + static_cast<std::int64_t>(i % 3), batch = rows ? 1 + heads : 1;
-    const Wish wish{.batch = batch, .tokens = tokens[i], .heads = heads, .second = prompt};
-    Case c = with(base_case(offer), offer, wish);
+    Case c = with(base_case(offer), offer,
+                  fmt::format("batch={}; tokens={}; heads={}; tensors={}", batch, tokens[i], heads,
+                              prompt ? 2 : 1));
     if (prompt) at_random(c);
     add_turned(cases, c, offer, i);
   }
@@ -71,13 +76,13 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
 void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (!offer.tokens) return;
   const auto add = [&](std::int64_t tokens, std::int64_t batch, const Case& from, std::size_t i) {
-    Case c = with(from, offer, {.batch = batch, .tokens = tokens});
+    Case c = with(from, offer, fmt::format("batch={}; tokens={}", batch, tokens));
     at_random(c);
     add_turned(cases, c, offer, i);
   };
   if (offer.one_model)
     for (const std::size_t turn : {0U, 3U})
-      add_turned(cases, with(offer.base, offer, {.from = 3, .tokens = 2048}), offer, turn);
+      add_turned(cases, with(offer.base, offer, "position_from=3; tokens=2048"), offer, turn);
   else
     add(2100, 3, base_case(offer), 0);
   if (profile != Profile::smoke) add(4100, 1, widened(base_case(offer), offer), 3);
@@ -89,7 +94,7 @@ void add_fused_prompts(std::vector<Case>& cases, const Offer& offer, Profile pro
   for (const std::int64_t tokens : {8'200, 70'001}) {
     const bool has_time = profile != Profile::smoke || offer.base.dtype == Dtype::f32;
     if (tokens > 1 << 16 && !has_time) continue;
-    Case plain = with(base_case(offer), offer, {.batch = 1, .tokens = tokens, .heads = 1});
+    Case plain = with(base_case(offer), offer, fmt::format("batch=1; tokens={}; heads=1", tokens));
     if (plain.tokens != tokens) continue;
     at_random(plain);
     const auto add = [&](bool offered, auto&& give) {
@@ -106,26 +111,18 @@ void add_fused_prompts(std::vector<Case>& cases, const Offer& offer, Profile pro
 // in smoke f32 has the largest numbers of rows, and each other type those past 10,240.
 void add_counts(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (offer.one_model) return;
-  constexpr Wish all[] = {{.batch = 307, .tokens = 1, .heads = 229},
-                          {.batch = 1, .tokens = 283, .heads = 241},
-                          {.batch = 43, .tokens = 41, .heads = 39},
-                          {.batch = 1, .tokens = 1, .heads = 66'301},
-                          {.batch = 10'333, .tokens = 1, .heads = 1},
-                          {.batch = 1, .tokens = 10'501, .heads = 1},
-                          {.batch = 1, .tokens = 10'247, .heads = 1, .backward = true},
-                          {.batch = 1, .tokens = 10'777, .heads = 1, .in_place = true},
-                          {.batch = 70'001, .tokens = 1, .heads = 1},
-                          {.batch = 1, .tokens = 66'103, .heads = 1},
-                          {.batch = 1, .tokens = 67'003, .heads = 1, .backward = true},
-                          {.batch = 1, .tokens = 65'537, .heads = 1, .in_place = true}};
-  for (const Wish& wish : all) {
-    const bool largest = wish.batch * wish.tokens > 1 << 16,
-               of_f32 = offer.base.dtype == Dtype::f32;
-    if (wish.heads == 1 && profile == Profile::smoke && largest != of_f32) continue;
-    Case c =
-        with(offer.any_size ? resized(base_case(offer), {2, 2}) : base_case(offer), offer, wish);
-    if (c.batch != wish.batch || c.tokens != wish.tokens || c.tensors[0].heads != wish.heads)
-      continue;
+  const Case base = offer.any_size ? resized(base_case(offer), {2, 2}) : base_case(offer);
+  for (Case& c : adopted_lines(
+           base, offer,
+           {"!batch=307; !tokens=1; !heads=229", "!batch=1; !tokens=283; !heads=241",
+            "!batch=43; !tokens=41; !heads=39", "!batch=1; !tokens=1; !heads=66301",
+            "!batch=10333; !tokens=1; !heads=1", "!batch=1; !tokens=10501; !heads=1",
+            "!batch=1; !tokens=10247; !heads=1; op=transpose",
+            "!batch=1; !tokens=10777; !heads=1; in_place=1", "!batch=70001; !tokens=1; !heads=1",
+            "!batch=1; !tokens=66103; !heads=1", "!batch=1; !tokens=67003; !heads=1; op=transpose",
+            "!batch=1; !tokens=65537; !heads=1; in_place=1"})) {
+    const bool is_largest = c.batch * c.tokens > 1 << 16, of_f32 = c.dtype == Dtype::f32;
+    if (c.tensors[0].heads == 1 && profile == Profile::smoke && is_largest != of_f32) continue;
     at_random(c);
     cases.push_back(c);
   }
@@ -143,13 +140,13 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
       std::max(offer.many_heads ? heads.size() : 0, offer.batch ? rows.size() : 0);
   for (std::size_t i = 0; i < count; ++i) {
     // The largest count of one goes with the smallest of the other.
-    Wish wish{.batch = rows[rows.size() - 1 - i % rows.size()], .heads = heads[i % heads.size()]};
+    std::int64_t batch = rows[rows.size() - 1 - i % rows.size()], many = heads[i % heads.size()];
     const bool both = offer.many_heads && offer.batch;
-    if (both && wish.batch * wish.heads > 1200 && i < rows.size()) wish.heads = 3;
-    if (both && i >= rows.size()) wish.batch = 2;
-    if (i % 3 != 0) wish.tokens = 3 - static_cast<std::int64_t>(i % 3);
-    wish.by_token = i % 3 == 1;
-    Case c = with(base_case(offer), offer, wish);
+    if (both && batch * many > 1200 && i < rows.size()) many = 3;
+    if (both && i >= rows.size()) batch = 2;
+    constexpr const char* more[] = {"", "tokens=2; rows_by=token", "tokens=1"};
+    Case c = with(base_case(offer), offer,
+                  fmt::format("batch={}; heads={}; {}", batch, many, more[i % 3]));
     at_random(c);
     if (offer.different_shapes && offer.many_heads && c.tensors.size() == 1 && i % 2 == 0) {
       c.tensors.push_back(c.tensors[0]);
@@ -161,7 +158,7 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
   }
   // Decode with one head of K for all queries.
   if (!offer.different_shapes || !offer.many_heads || !offer.batch) return;
-  Case c = with(base_case(offer), offer, {.batch = 5, .tokens = 1, .heads = 8});
+  Case c = with(base_case(offer), offer, "batch=5; tokens=1; heads=8");
   c.tensors.resize(2, c.tensors[0]);
   c.tensors[1].heads = 1;
   at_random(c);
@@ -173,13 +170,14 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
 void add_flat_pairs(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (profile == Profile::smoke || !offer.many_heads) return;
   const Case c = offer.any_size ? resized(base_case(offer), {6, 6}) : base_case(offer);
-  add_turned(cases, with(c, offer, {.heads = (1 << 22) / (c.rotary_dim / 2) + 3}), offer, 2);
+  add_turned(cases, with(c, offer, fmt::format("heads={}", (1 << 22) / (c.rotary_dim / 2) + 3)),
+             offer, 2);
   constexpr HeadSize wide{96, 96};
   const bool takes_wide = std::any_of(offer.sizes.begin(), offer.sizes.end(), [&](HeadSize size) {
     return size.head_dim == wide.head_dim && size.rotary_dim == wide.rotary_dim;
   });
   if (!offer.tokens || !takes_wide) return;
-  cases.push_back(with(resized(base_case(offer), wide), offer, {.tokens = 6000, .heads = 32}));
+  cases.push_back(with(resized(base_case(offer), wide), offer, "tokens=6000; heads=32"));
 }
 
 struct Width {
@@ -198,7 +196,7 @@ void add_widths(std::vector<Case>& cases, const Offer& offer) {
   std::size_t i = 0;
   for (const Width& w : widths) {
     if (!offer.any_size || (w.offset > 0 && !offer.window_offset)) continue;
-    Case c = with(base_case(offer), offer, {.tokens = 2, .heads = 2});
+    Case c = with(base_case(offer), offer, "tokens=2; heads=2");
     c.rotary_dim = w.rotary_dim;
     set_window(c, w.head_dim - w.rotary_dim, w.offset);
     add_turned(cases, c, offer, ++i);
@@ -209,7 +207,7 @@ void add_widths(std::vector<Case>& cases, const Offer& offer) {
 // Two to four tensors, each with heads, a window and a place of its own.
 void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.two_tensors || offer.base.tensors.size() > 1) return;
-  Case base = with(base_case(offer), offer, {.tokens = 3});
+  Case base = with(base_case(offer), offer, "tokens=3");
   const auto add = [&](std::size_t count, auto&& change) {
     Case c = base;
     c.tensors.resize(count, base.tensors[0]);
@@ -223,7 +221,7 @@ void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
     add(4, equal);
     // All offered features at once, so the last tensor must be handled like the first.
     const Case simple = base;
-    base = with(base, offer, {.backward = true, .scale = 1.5});
+    base = with(base, offer, "op=transpose; scale=1.5");
     base.own_tables = offer.own_tables;
     add(4, [&](TensorCase& t, std::size_t i) {
       t.in_place = offer.in_place && (i % 2 == 0 || !offer.out_of_place);

@@ -100,7 +100,7 @@ TEST(BadInput, ReplayLines) {
       {"a state that is not there",
        "replay 'kernel=plain property=history call.3.state=32'",
        "",
-       {"state 32", "0 to 31"}},
+       {"state must be 0 to 31", "0 to 31"}},
       {"another problem of one state",
        "replay 'kernel=plain property=history call.3.tokens=2'",
        "",

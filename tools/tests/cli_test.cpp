@@ -159,8 +159,8 @@ TEST(Replay, AttentionOfOneTokenAndOfGroupedQueries) {
   const std::string heads = "q.heads=6 q.head_dim=4 k.heads=2 k.head_dim=4";
   for (const char* property : {"attention", "linear_attention"})
     for (const std::string& words : {std::string("tokens=1"), "tokens=3 rotary_dim=4 " + heads}) {
-      const Result r = ropewalk(std::string("replay 'kernel=plain shift=9 property=") + property +
-                                " " + words + "'");
+      const Result r = ropewalk(std::string("replay 'kernel=plain position_shift=9 property=") +
+                                property + " " + words + "'");
       EXPECT_EQ(r.code, 0) << r.out << r.err;
       EXPECT_FALSE(contains(r.out, " 0 values compared")) << r.out;
     }
