@@ -11,6 +11,7 @@
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/axes.h"
+#include "harness/cases/fields.h"
 
 namespace ropewalk::bench {
 
@@ -37,12 +38,6 @@ namespace {
   throw BadFile("--shape: " + what);
 }
 
-/// The short words, and what a replay line calls them.
-constexpr std::pair<std::string_view, std::string_view> short_words[] = {
-    {"q", "q.heads"},     {"k", "k.heads"},     {"d", "q.head_dim"},
-    {"kd", "k.head_dim"}, {"rd", "rotary_dim"}, {"theta", "rope_theta"},
-    {"qo", "q.offset"},   {"ko", "k.offset"},   {"scale", "attention_scale"},
-    {"page", "page_size"}};
 /// Other words of a replay line, and those of a shape alone.
 constexpr std::string_view replay_words[] = {"dtype", "pairing", "position_dtype", "tokens",
                                              "batch", "scaling", "scaling_values", "table_dtype"};
@@ -55,7 +50,7 @@ bool is_own(std::string_view name) {
 
 std::string in_a_replay_line(std::string_view typed) {
   std::vector<std::string_view> known;
-  for (const auto& [name, whole] : short_words) {
+  for (const auto& [name, whole] : harness::short_words) {
     if (typed == name || typed == whole) return std::string(whole);
     known.push_back(name);
   }

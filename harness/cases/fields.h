@@ -294,10 +294,12 @@ inline constexpr std::tuple tensor_fields{
     field("weights", &TensorCase::weights, "of the norm, [head_dim]; if empty, the seed gives them",
           {}, ROPE_EXT_NORM)};
 
-/// Other names of words, in patches.
+/// Short names of words, in patches and in `--shape`.
 inline constexpr std::pair<std::string_view, std::string_view> short_words[] = {
-    {"q", "q.heads"}, {"k", "k.heads"}, {"d", "head_dim"}, {"rd", "rotary_dim"},
-    {"scale", "attention_scale"}};
+    {"q", "q.heads"},     {"k", "k.heads"},     {"d", "q.head_dim"},
+    {"kd", "k.head_dim"}, {"rd", "rotary_dim"}, {"theta", "rope_theta"},
+    {"qo", "q.offset"},   {"ko", "k.offset"},   {"scale", "attention_scale"},
+    {"page", "page_size"}};
 
 /// Calls visit(field) for each field of a list.
 template <class Fields, class Visit>

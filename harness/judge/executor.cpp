@@ -233,8 +233,7 @@ CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult re
 // the kernel refuses.
 bool is_outside(const Subject& subject, const Problem& problem) {
   return subject.shapes != nullptr && subject.shapes->only &&
-         !(has_shape(problem.asked, *subject.shapes->only) &&
-           has_angles(problem.source, *subject.shapes->only));
+         !has_shape(problem.source, *subject.shapes->only);
 }
 CallResult outside() {
   return {CallResult::Kind::unsupported,

@@ -136,23 +136,21 @@ TEST(FailureOf, KeepsWhatHappened) {
 
 // ---- shapes
 
-const ModelShape shape{{{{8, 16, 4}, {2, 12, 0}}}, 8, 0, 0, {}};
+ModelShape shape_of(const std::string& words) {
+  ModelShape out;
+  static_cast<Case&>(out) = patched(Case{}, words);
+  return out;
+}
+const ModelShape shape = shape_of(
+    "rotary_dim=8 batch=0 tokens=0 q.heads=8 q.head_dim=16 q.offset=4 k.heads=2 k.head_dim=12");
 
 Case fitting() {
-  Case c;
-  c.rotary_dim = 8;
-  c.tokens = 3;
-  c.tensors.resize(2);
-  for (std::size_t i = 0; i < 2; ++i) {
-    c.tensors[i].heads = shape.tensors[i].heads;
-    c.tensors[i].head_dim = shape.tensors[i].head_dim;
-    c.tensors[i].rotary_offset = shape.tensors[i].rotary_offset;
-  }
-  return c;
+  return patched(shape, "batch=1 tokens=3");
 }
 
 bool fits(const Case& c, const ModelShape& wanted = shape) {
-  return has_shape(make_question(c).asked, wanted);
+  validate(c);
+  return has_shape(c, wanted);
 }
 
 TEST(AskedShapes, QAndKTogetherOrAloneFit) {
@@ -210,22 +208,16 @@ TEST(AskedShapes, TokensAndBatchAreFreeUnlessStated) {
 }
 
 TEST(AskedShapes, TheAnglesOfAModelAreAllOfItsNumbers) {
-  ModelShape model = shape;
-  EXPECT_TRUE(has_angles(fitting(), model)) << "no model, any angles";
-  model.angles = {500000, "linear", {4}, 1.5};
+  ModelShape model =
+      shape_of(to_text(shape) + " rope_theta=500000 scaling=linear scaling_values=4 scale=1.5");
+  EXPECT_TRUE(fits(fitting(), model)) << "any angles";
+  model.angles = true;
+  EXPECT_FALSE(fits(fitting(), model));
   Case c = fitting();
-  EXPECT_FALSE(has_angles(c, model));
-  take_angles(c, *model.angles);
-  EXPECT_TRUE(has_angles(c, model));
-  const auto without = [&](auto change) {
-    Case changed = c;
-    change(changed);
-    return has_angles(changed, model);
-  };
-  EXPECT_FALSE(without([](Case& x) { x.rope_theta = 10000; }));
-  EXPECT_FALSE(without([](Case& x) { x.scaling_values = {8}; }));
-  EXPECT_FALSE(without([](Case& x) { x.attention_scale = 0; }));
-  EXPECT_FALSE(without([](Case& x) { x.inv_freq = {1, 1, 1, 1}; }));
+  take_angles(c, model);
+  EXPECT_TRUE(fits(c, model));
+  for (const char* change : {"rope_theta=10000", "scaling_values=8", "scale=0", "inv_freq=1,1,1,1"})
+    EXPECT_FALSE(fits(patched(c, change), model)) << change;
 }
 
 // ---- rows

@@ -63,22 +63,6 @@ void add_formed(const Subject& subject, const Form& form, Case c,
   }
 }
 
-// Q and K of a shape; `alone`: one of them.
-std::vector<TensorCase> tensors_of(const ModelShape& shape, std::optional<std::size_t> alone,
-                                   bool in_place) {
-  std::vector<TensorCase> out;
-  for (std::size_t i = 0; i < shape.tensors.size(); ++i) {
-    if (alone && i != *alone) continue;
-    TensorCase t;
-    t.heads = shape.tensors[i].heads;
-    t.head_dim = shape.tensors[i].head_dim;
-    t.rotary_offset = shape.tensors[i].rotary_offset;
-    t.in_place = in_place;
-    out.push_back(t);
-  }
-  return out;
-}
-
 // The numbers of batch rows and tokens with which a shape is asked about, few first.
 std::vector<std::pair<std::int64_t, std::int64_t>> calls_of(const ModelShape& shape) {
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
@@ -225,12 +209,14 @@ std::vector<std::pair<Form, Case>> shaped_cases(const Subject& subject, Pairing 
   Case c = empty_case(subject, pairing, dtype);
   for (const ModelShape& shape : shapes) {
     c.rotary_dim = shape.rotary_dim;
-    take_angles(c, shape.angles.value_or(ModelAngles{}));
+    take_angles(c, shape.angles ? static_cast<const Case&>(shape) : Case{});
     for (const auto& [batch, tokens] : calls_of(shape)) {
       c.batch = batch;
       c.tokens = tokens;
-      for (const auto alone : {std::optional<std::size_t>{}, {std::size_t{0}}, {std::size_t{1}}}) {
-        c.tensors = tensors_of(shape, alone, is_first_in_place(subject));
+      const TensorCase &q = shape.tensors[0], &k = shape.tensors[1];
+      for (const std::vector<TensorCase>& tensors : {{q, k}, {q}, std::vector{k}}) {
+        c.tensors = tensors;
+        for (TensorCase& t : c.tensors) t.in_place = is_first_in_place(subject);
         for_each_indexing(c, [&](std::int32_t rows_by, Dtype positions) {
           Case indexed = c;
           indexed.rows_by = rows_by;
@@ -408,7 +394,7 @@ Case widened(Case c, const Offer& offer) {
 Probe probe_base(Subject& subject, Pairing pairing, Dtype dtype) {
   if (subject.shapes != nullptr && subject.shapes->only) {
     Probe probe = probe_shapes(subject, pairing, dtype, {*subject.shapes->only});
-    if (probe.offer) probe.offer->one_model = subject.shapes->only->angles.has_value();
+    if (probe.offer) probe.offer->one_model = subject.shapes->only->angles;
     if (probe.offer) probe.offer->axis_of_pair = subject.shapes->only->axis_of_pair;
     return probe;
   }

@@ -321,7 +321,7 @@ std::uint32_t extension_of(Factor f) {
 bool is_fixed_by(const ModelShape& shape, Factor f) {
   constexpr std::array of_heads{Factor::window, Factor::rotary_dim, Factor::room, Factor::heads,
                                 Factor::tensors};
-  if (f == Factor::scale || f == Factor::frequencies) return shape.angles.has_value();
+  if (f == Factor::scale || f == Factor::frequencies) return shape.angles;
   if (f == Factor::tokens || f == Factor::batch)
     return (f == Factor::tokens ? shape.tokens : shape.batch) > 0;
   return std::ranges::find(of_heads, f) != of_heads.end();

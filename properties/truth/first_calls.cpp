@@ -22,84 +22,29 @@ Finding judged_in_order(Subject& subject, const std::vector<Case>& cases) {
   return last;
 }
 
-// The forms that first calls have together. A plain call after them has none.
-struct FirstForm {
-  bool Offer::*needs;  // nullptr: nothing
-  void (*add)(Case&);
-  void (*remove)(Case&);
-};
-constexpr std::int64_t many_heads = 37;
-constexpr FirstForm forms[] = {
-    {&Offer::tokens, [](Case& c) { c.tokens = 1; },
-     [](Case& c) {
-       lay_plainly(c);  // strides of one token do not fit
-       c.tokens = 3;
-     }},
-    {&Offer::window_offset, [](Case& c) { set_window(c, 3, 2); },
-     [](Case& c) {
-       for (TensorCase& t : c.tensors) t.rotary_offset = 0;
-     }},
-    {&Offer::scale, [](Case& c) { c.attention_scale = 1.5; },
-     [](Case& c) { c.attention_scale = 0; }},
-    {&Offer::many_heads,
-     [](Case& c) {
-       for (TensorCase& t : c.tensors) t.heads = many_heads;
-     },
-     [](Case& c) {
-       for (TensorCase& t : c.tensors) t.heads = 1;
-     }},
-    {&Offer::i64_positions, [](Case& c) { c.position_dtype = Dtype::i64; },
-     [](Case& c) { c.position_dtype = Dtype::i32; }},
-    {&Offer::rows_by_token, [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN; },
-     [](Case& c) { c.rows_by = ROPE_ROW_BY_POSITION; }},
-    {nullptr,
-     [](Case& c) {
-       // A table's last rows of 4,096.
-       c.position_from = c.contract == ROPE_CONTRACT_TABLE ? 4096 - c.tokens : 1 << 30;
-     },
-     [](Case& c) { c.position_from = 3; }},
-    {&Offer::transpose, [](Case& c) { c.operation = Operation::transpose; }, [](Case&) {}},
-    {&Offer::in_place,
-     [](Case& c) {
-       for (TensorCase& t : c.tensors) t.in_place = true;
-     },
-     [](Case&) {}},
-    {&Offer::padded,
-     [](Case& c) {
-       for (TensorCase& t : c.tensors) t.in = t.out = padded_strides(c, t, 5);
-     },
-     [](Case& c) { lay_plainly(c); }},
-};
-constexpr std::int64_t together[] = {0b10'000'111, 0b100'111'000, 0b101'000'000, 0b1'110'000'100};
-
-// A short forward call out of place, with as few of the forms as the kernel accepts. It may refuse
-// the call that this gives too.
-Case plain(Subject& subject, Case c) {
-  const auto finish = [](Case& call) {
-    call.operation = Operation::forward;
-    call.positions_null = false;
-    call.tokens = std::min<std::int64_t>(call.tokens, 3);
-    call.position_rule = PositionRule::consecutive;
-    call.positions.clear();
-    for (TensorCase& t : call.tensors) {
-      t.in_place = false;
-      t.values.clear();
-    }
-  };
-  const auto without = [&](std::span<const FirstForm> removed) {
-    Case call = c;
-    for (const FirstForm& form : removed) form.remove(call);
-    finish(call);
+// A short forward call out of place, in as plain a form as the kernel accepts. It may refuse the
+// call that this gives too.
+Case plain(Subject& subject, const Case& c) {
+  const auto is_taken = [&](const Case& call) {
     try {
-      if (ask_supports(subject, make_question(call)).kind == CallResult::Kind::ok) c = call;
-    } catch (const BadCase&) {  // one form needs another
+      return ask_supports(subject, make_question(call)).kind == CallResult::Kind::ok;
+    } catch (const BadCase&) {  // one word needs another
+      return false;
     }
-    return c == call;
   };
-  if (without(forms)) return c;
-  for (const FirstForm& form : forms) without({&form, 1});
-  finish(c);
-  return c;
+  Case out = patched(c, "op=forward positions_null=0 positions=from:3:1 in_place=0 values=");
+  out.tokens = std::min<std::int64_t>(out.tokens, 3);
+  Case packed = out;
+  lay_plainly(packed);
+  const std::string_view words[] = {"tokens=3", "offset=0",           "scale=0",
+                                    "heads=1",  "position_dtype=i32", "rows_by=position"};
+  Case plainest = packed;
+  for (const std::string_view word : words) plainest = patched(plainest, word);
+  if (is_taken(plainest)) return plainest;
+  if (is_taken(packed)) out = packed;
+  for (const std::string_view word : words)
+    if (const Case less = patched(out, word); is_taken(less)) out = less;
+  return out;
 }
 
 // The calls after the first: plain ones, of 32 bits too if the case has 16, and the case in the
@@ -114,18 +59,18 @@ std::vector<Case> later_calls(Subject& subject, const Case& c) {
 }  // namespace
 
 std::vector<Case> first_call_cases(const Offer& offer) {
-  std::vector<Case> cases;
-  Case c = with(offer.base, offer, "position_from=3; tokens=3");
-  c.fresh = true;
-  for (const std::int64_t wanted : together) {
-    Case first = c;
-    for (std::size_t i = 0; i < std::size(forms); ++i) {
-      const bool offered = forms[i].needs == nullptr || offer.*forms[i].needs;
-      if ((wanted >> i & 1) == 0 || !offered) continue;
-      forms[i].add(first);
-    }
-    if (first != c) cases.push_back(first);
-  }
+  const Case c = with(offer.base, offer, "position_from=3; tokens=3");
+  std::vector<Case> cases =
+      adopted_lines(c, offer,
+                    {"tokens=1; head_dim=rotary+3 offset=2; scale=1.5; op=transpose",
+                     "heads=37; position_dtype=i64; rows_by=token; in_place=1",
+                     "scale=1.5; op=transpose; in_place=1", "in_place=1"});
+  if (offer.padded)
+    for (TensorCase& t : cases[2].tensors) t.in = t.out = padded_strides(cases[2], t, 5);
+  // a table's last rows of 4,096
+  cases[3].position_from = c.contract == ROPE_CONTRACT_TABLE ? 4096 - c.tokens : 1 << 30;
+  std::erase(cases, c);
+  for (Case& each : cases) each.fresh = true;
   return cases;
 }
 

@@ -36,8 +36,13 @@ void append(std::vector<Workload> more, std::vector<Workload>& all) {
 ModelShape heads_of(const Workload& w) {
   ModelShape shape;
   shape.rotary_dim = w.rotary_dim;
-  for (std::size_t i = 0; i < shape.tensors.size(); ++i)
-    shape.tensors[i] = {w.tensors[i].heads, w.tensors[i].head_dim, w.tensors[i].rotary_offset};
+  shape.batch = shape.tokens = 0;
+  shape.tensors.resize(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    shape.tensors[i].heads = w.tensors[i].heads;
+    shape.tensors[i].head_dim = w.tensors[i].head_dim;
+    shape.tensors[i].rotary_offset = w.tensors[i].rotary_offset;
+  }
   return shape;
 }
 
@@ -138,6 +143,7 @@ void hold_to_shape(const WorkloadChoice& choice, VerifyPlan& plan) {
   if (chosen.empty()) throw no_workload(choice);
   const Workload& first = chosen.front();
   ModelShape shape = heads_of(first);
+  take_angles(shape, first);
   shape.batch = first.batch;
   shape.tokens = first.tokens;
   const auto all_state = [&](const char* word) {
@@ -145,8 +151,7 @@ void hold_to_shape(const WorkloadChoice& choice, VerifyPlan& plan) {
                                [&](const std::string& each) { return shape_states(each, word); });
   };
   const bool of_models = !choice.configs.empty(), of_shapes = !choice.shapes.empty();
-  if (of_models || (of_shapes && (all_state("theta") || all_state("scaling"))))
-    shape.angles = angles_of(first);
+  if (of_models || (of_shapes && (all_state("theta") || all_state("scaling")))) shape.angles = true;
   bool one_pairing = true;
   for (const Workload& w : chosen) {
     const ModelShape other = heads_of(w);
@@ -155,7 +160,7 @@ void hold_to_shape(const WorkloadChoice& choice, VerifyPlan& plan) {
     if (!map.empty() && map != shape.axis_of_pair)
       throw UsageError("verify judges one map of axes at a time (name one: --workload 'GLOB')");
     const bool heads = other.tensors != shape.tensors || other.rotary_dim != shape.rotary_dim;
-    if (heads || (shape.angles && angles_of(w) != *shape.angles))
+    if (heads || (shape.angles && !have_the_same_angles(w, first)))
       throw UsageError(fmt::format(
           "verify judges one shape at a time, but the {} of {} and {} differ (name one: "
           "--workload 'GLOB')",
