@@ -35,7 +35,7 @@ const char* const shape_help =
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
-  throw BadFile("--shape: " + what);
+  throw BadShape(what);
 }
 
 /// Other words of a replay line, and those of a shape alone.
@@ -139,8 +139,7 @@ std::string name_of(const Workload& w) {
   return out.size() <= most ? out : fmt::format("shape-{:016x}", seed_of_name(name_seed, out));
 }
 
-/// Reads everything but name, phase and positions.
-Workload model_of(const Words& words) {
+Workload model_in(const Words& words) {
   if (!words.contains("q.heads")) fail("'q=' is missing");
   if (!words.contains("q.head_dim")) fail("'d=' is missing");
   Workload w;
@@ -176,9 +175,15 @@ bool shape_states(std::string_view text, const std::string& word) {
   return words_of(text).contains(in_a_replay_line(word));
 }
 
-std::vector<Workload> parse_shape(std::string_view text) {
+Workload model_of(std::string_view text) {
+  return model_in(words_of(text));
+}
+
+namespace {
+
+std::vector<Workload> workloads_of(std::string_view text) {
   const Words words = words_of(text);
-  Workload w = model_of(words);
+  Workload w = model_in(words);
   if (const auto fault = shape_fault(w)) fail(fault->what);
   w.name = w.model = name_of(w);
   w.source = "--shape " + shown(text, 900);
@@ -198,6 +203,16 @@ std::vector<Workload> parse_shape(std::string_view text) {
   if (const auto fault = shape_fault(w)) fail(fault->what);
   lay_out(w);
   return {w};
+}
+
+}  // namespace
+
+std::vector<Workload> parse_shape(std::string_view text) {
+  try {
+    return workloads_of(text);
+  } catch (const BadShape& bad) {
+    throw BadFile(fmt::format("--shape: {}", bad.what()));
+  }
 }
 
 }  // namespace ropewalk::bench

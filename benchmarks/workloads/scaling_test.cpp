@@ -1,4 +1,4 @@
-// A rule that is registered here alone is read from a workload file and from a config.json, and the
+// A rule that is registered here alone is read from a shape and from a config.json, and the
 // frequencies of the timed shape are the rule's.
 #include "benchmarks/workloads/workload_shape.h"
 
@@ -8,6 +8,7 @@
 
 #include "base/testing/refusal.h"
 #include "benchmarks/configs/model_config.h"
+#include "benchmarks/workloads/model_shape.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "reference/frequencies.h"
 
@@ -33,27 +34,8 @@ const RegisteredRule steps({
         },
 });
 
-const std::string toml = R"([[workload]]
-name = "toy/one"
-model = "Toy"
-source = "this test"
-phase = "decode"
-pairing = "interleaved"
-dtype = "f32"
-placement = "in_place"
-q_heads = 4
-k_heads = 2
-head_dim = 16
-rotary_dim = 16
-rope_theta = 10000
-batch = 1
-tokens = 1
-positions = "scattered"
-profiles = ["full"]
-)";
-
-Workload from_toml(const std::string& more) {
-  return parse_workloads(toml + more, "toy.toml").front();
+Workload from_shape(const std::string& more) {
+  return parse_shape("q=4,k=2,d=16,pairing=interleaved,tokens=1" + more).front();
 }
 
 std::string config_text(const std::string& members) {
@@ -66,8 +48,8 @@ ModelConfig from_config(const std::string& members) {
   return parse_model_config(config_text(members), "FILE", {}, "toy");
 }
 
-std::string refusal_of_toml(const std::string& more) {
-  return refusal_by<BadFile>([&] { from_toml(more); });
+std::string refusal_of_shape(const std::string& more) {
+  return refusal_by<BadFile>([&] { from_shape(more); });
 }
 std::string refusal_of_config(const std::string& members) {
   return refusal_by<BadFile>([&] { from_config(members); });
@@ -83,14 +65,14 @@ void expect_steps_from(std::size_t first, const Workload& w) {
     EXPECT_EQ(narrow, static_cast<double>(static_cast<float>(narrow)));
 }
 
-TEST(Scaling, ARuleOfOneFileIsReadFromAWorkloadFile) {
-  const Workload w = from_toml("scaling = \"test_steps\"\nstep_divisor = 4\nfirst_pair = 3\n");
+TEST(Scaling, ARuleOfOneFileIsReadFromAShape) {
+  const Workload w = from_shape(",scaling=test_steps,scaling_values=4,3");
   EXPECT_EQ(w.scaling, "test_steps");
   EXPECT_EQ(w.scaling_values, (std::vector<double>{4, 3}));
   expect_steps_from(3, w);
-  expect_steps_from(2, from_toml("scaling = \"test_steps\"\nstep_divisor = 4\n"));
+  expect_steps_from(2, from_shape(",scaling=test_steps,scaling_values=4,2"));
   // Negative control: without the rule nothing is stretched.
-  EXPECT_EQ(inv_freq_of(from_toml(""), false), inverse_frequencies(10000, 16));
+  EXPECT_EQ(inv_freq_of(from_shape(""), false), inverse_frequencies(10000, 16));
 }
 
 TEST(Scaling, ARuleOfOneFileIsReadFromAConfig) {
@@ -109,32 +91,20 @@ TEST(Scaling, ARuleOfOneFileIsReadFromAConfig) {
 }
 
 TEST(Scaling, WhatItsDataDoNotAllowIsRefusedInWords) {
-  EXPECT_EQ(refusal_of_toml("scaling = \"test_steps\"\n"),
-            "toy.toml:1: workload 'toy/one': key 'step_divisor' is missing");
-  EXPECT_EQ(
-      refusal_of_toml("scaling = \"test_steps\"\nstep_divisor = 2e9\n"),
-      "toy.toml:19: workload 'toy/one': step_divisor is 2000000000; it must be 9.31323e-10 to "
-      "1e9");
-  EXPECT_EQ(refusal_of_toml("scaling = \"test_steps\"\nstep_divisor = 4\nfirst_pair = 101\n"),
-            "toy.toml:20: workload 'toy/one': the first pair is 101; it must be an integer from 1 "
-            "to 100");
-  EXPECT_EQ(refusal_of_toml("scaling = \"linear\"\nscaling_factor = 4\nfirst_pair = 1\n"),
-            "toy.toml:20: workload 'toy/one': linear has no first_pair");
-  EXPECT_NE(refusal_of_toml("scaling = \"spiral\"\n").find("test_steps"), std::string::npos);
+  EXPECT_EQ(refusal_of_shape(",scaling=test_steps,scaling_values=4"),
+            "--shape: scaling test_steps needs 2 scaling_values, got 1");
+  EXPECT_EQ(refusal_of_shape(",scaling=test_steps,scaling_values=2e9,3"),
+            "--shape: step_divisor is 2000000000; it must be 9.31323e-10 to 1e9");
+  EXPECT_EQ(refusal_of_shape(",scaling=test_steps,scaling_values=4,101"),
+            "--shape: the first pair is 101; it must be an integer from 1 to 100");
+  EXPECT_EQ(refusal_of_shape(",scaling=spiral,scaling_values=4"),
+            "--shape: scaling spiral is unknown");
   EXPECT_EQ(refusal_of_config(R"("type": "test_stairs")"),
             "FILE: rope_scaling.divisor: is missing, and test_stairs needs it");
   EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 4, "from": 101)"),
             "FILE: rope_scaling.from: is 101; it must be an integer from 1 to 100");
   EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 0)"),
             "FILE: rope_scaling.divisor: step_divisor is 0; it must be 9.31323e-10 to 1e9");
-}
-
-// A key of a rule that is also another key of a workload file would be read twice.
-TEST(Scaling, NoKeyOfARuleIsTaken) {
-  for (const FrequencyRule* rule : all_frequency_rules())
-    for (const std::string_view key : keys_of(*rule))
-      EXPECT_EQ(refusal_of_toml(std::string(key) + " = 7\n"),
-                "toy.toml:18: workload 'toy/one': " + std::string(key) + " without scaling");
 }
 
 }  // namespace

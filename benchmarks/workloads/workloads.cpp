@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include <cmath>
 #include <initializer_list>
 
+#include "benchmarks/workloads/model_shape.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
@@ -19,11 +19,7 @@ namespace {
 using Keys = std::vector<std::string_view>;
 
 // The keys that a table may hold beside its name.
-const Keys model_keys = {"model",      "source",          "pairing",         "dtype",
-                         "placement",  "q_heads",         "k_heads",         "head_dim",
-                         "k_head_dim", "q_rotary_offset", "k_rotary_offset", "rotary_dim",
-                         "rope_theta", "position_dtype",  "attention_scale", "layout",
-                         "fuses"};
+const Keys model_keys = {"model", "source", "shape"};
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 
 constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
@@ -92,32 +88,12 @@ class TableEntry {
     return value;
   }
 
-  std::int64_t size(std::string_view key, std::int64_t smallest = 1) const {
+  std::int64_t size(std::string_view key) const {
     const auto value = need(key).value_exact<std::int64_t>();
     if (!value) fail(key, fmt::format("{} must be an integer", key));
-    if (*value < smallest)
-      fail(key, fmt::format("{} is {}; it must be at least {}", key, *value, smallest));
+    if (*value < 1) fail(key, fmt::format("{} is {}; it must be at least 1", key, *value));
     return *value;
   }
-  std::int64_t size_or(std::string_view key, std::int64_t smallest, std::int64_t otherwise) const {
-    return find(key) == nullptr ? otherwise : size(key, smallest);
-  }
-
-  double number(std::string_view key) const {
-    const toml::node& node = need(key);
-    if (!node.is_number()) fail(key, fmt::format("{} must be a number", key));
-    return *node.value<double>();
-  }
-  std::vector<double> numbers(std::string_view key) const {
-    const toml::array* array = need(key).as_array();
-    std::vector<double> out;
-    if (array != nullptr)
-      for (const toml::node& node : *array) out.push_back(node.value_or(std::nan("")));
-    if (out.empty()) fail(key, fmt::format("{} must be a list of numbers", key));
-    return out;
-  }
-
-  bool holds(std::string_view key) const { return find(key) != nullptr; }
 
   std::vector<std::string> words(std::string_view key, const Keys& allowed) const {
     const toml::array* array = need(key).as_array();
@@ -163,59 +139,6 @@ class TableEntry {
   const toml::table& phase_;
 };
 
-Keys scaling_keys() {
-  Keys out = {"scaling"};
-  for (const FrequencyRule* rule : all_frequency_rules())
-    for (const std::string_view key : keys_of(*rule))
-      if (!has(out, key)) out.push_back(key);
-  return out;
-}
-
-/// Refuses keys of scaling that the rule does not have. Without a rule these are all of them.
-void refuse_foreign_keys(const TableEntry& entry, const FrequencyRule* rule) {
-  for (const std::string_view key : scaling_keys()) {
-    if (!entry.holds(key) || key == "scaling") continue;
-    if (rule == nullptr) entry.fail(key, fmt::format("{} without scaling", key));
-    if (!has(keys_of(*rule), key)) entry.fail(key, fmt::format("{} has no {}", rule->name, key));
-  }
-}
-
-void read_scaling(const TableEntry& entry, Workload& w) {
-  if (!entry.holds("scaling")) return refuse_foreign_keys(entry, nullptr);
-  Keys names;
-  for (const FrequencyRule* each : all_frequency_rules()) names.push_back(each->name);
-  w.scaling = entry.choice("scaling", names);
-  const FrequencyRule& rule = *find_frequency_rule(w.scaling);
-  refuse_foreign_keys(entry, &rule);
-  for (const RuleParameter& p : rule.parameters) {
-    const std::vector<double> values = p.otherwise && !entry.holds(p.key)
-                                           ? std::vector{*p.otherwise}
-                                       : p.list ? entry.numbers(p.key)
-                                                : std::vector{entry.number(p.key)};
-    if (p.list && std::ssize(values) != w.rotary_dim / 2)
-      entry.fail(p.key, fmt::format("{} has {} numbers; rotary_dim {} needs {}", p.key,
-                                    values.size(), w.rotary_dim, w.rotary_dim / 2));
-    w.scaling_values.insert(w.scaling_values.end(), values.begin(), values.end());
-  }
-  take_rule_scale(w);
-}
-
-/// Reads the keys that may be missing.
-void read_handing_over(const TableEntry& entry, Workload& w) {
-  if (entry.holds("position_dtype") && entry.choice("position_dtype", {"i32", "i64"}) == "i64")
-    w.position_dtype = Dtype::i64;
-  if (entry.holds("attention_scale")) {
-    w.attention_scale = entry.number("attention_scale");
-    if (w.attention_scale == 0) entry.fail("attention_scale", "attention_scale must not be 0");
-  }
-  for (const std::string& what : entry.words_if_any("fuses", {"norm", "append"}))
-    what == "norm" ? take_norm(w) : take_append(w);
-  if (!entry.holds("layout")) return;
-  const std::string word = entry.choice("layout", {layout_words.begin(), layout_words.end()});
-  w.layout =
-      static_cast<WorkloadLayout>(std::ranges::find(layout_words, word) - layout_words.begin());
-}
-
 /// Takes over what a phase says about the workload.
 void read_phase(const TableEntry& entry, Workload& w) {
   constexpr auto& phases = report::words_of<report::WorkloadPhase>;
@@ -228,28 +151,26 @@ void read_phase(const TableEntry& entry, Workload& w) {
   w.tokens = entry.size("tokens");
 }
 
+/// Reads the words of a shape, which is that of all phases.
+Workload read_shape(const TableEntry& entry) {
+  const std::string text = entry.text("shape");
+  try {
+    for (const char* word : {"batch", "tokens", "positions"})
+      if (shape_states(text, word)) throw BadShape(fmt::format("{}= belongs to the phase", word));
+    return model_of(text);
+  } catch (const BadShape& bad) {
+    entry.fail("shape", bad.what());
+  }
+}
+
 /// Reads everything but name and profiles.
 Workload read_workload(const TableEntry& entry) {
-  Workload w;
+  Workload w = read_shape(entry);
   w.model = entry.text("model");
   w.source = entry.text("source");
-  const bool interleaved = entry.choice("pairing", {"interleaved", "half_split"}) == "interleaved";
-  w.pairing = interleaved ? Pairing::interleaved : Pairing::half_split;
-  w.dtype = dtype_of(entry.choice("dtype", {timed_dtypes.begin(), timed_dtypes.end()}));
-  set_in_place(w, entry.choice("placement", {"in_place", "out_of_place"}) == "in_place");
-  harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
-  q.heads = entry.size("q_heads");
-  q.head_dim = entry.size("head_dim");
-  q.rotary_offset = entry.size_or("q_rotary_offset", 0, 0);
-  k.heads = entry.size("k_heads");
-  k.head_dim = entry.size_or("k_head_dim", 1, q.head_dim);
-  k.rotary_offset = entry.size_or("k_rotary_offset", 0, 0);
-  w.rotary_dim = entry.size("rotary_dim");
-  w.rope_theta = entry.number("rope_theta");
-  read_scaling(entry, w);
-  read_handing_over(entry, w);
   read_phase(entry, w);
-  if (const auto fault = shape_fault(w)) entry.fail(fault->key, fault->what);
+  if (const auto fault = shape_fault(w))
+    entry.fail(has(phase_keys, fault->key) ? fault->key : "shape", fault->what);
   lay_out(w);
   return w;
 }
@@ -337,9 +258,8 @@ std::vector<Workload> parse_workloads(std::string_view text, const std::string& 
                     fmt::format("'{}' is not known here; only [[workload]], [[model]] and "
                                 "[[phase]] tables are",
                                 shown(key.str())));
-  const TableGroup models(root, "model", {model_keys, scaling_keys(), {"smoke", "standard"}});
-  const TableGroup singles(root, "workload",
-                           {model_keys, scaling_keys(), phase_keys, {"profiles"}});
+  const TableGroup models(root, "model", {model_keys, {"smoke", "standard"}});
+  const TableGroup singles(root, "workload", {model_keys, phase_keys, {"profiles"}});
   if (models.all.empty() && singles.all.empty())
     throw BadFile(file, 1, "no [[workload]] and no [[model]] in this file");
   const bool own_phases = root.contains("phase");

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/testing/refusal.h"
+#include "benchmarks/workloads/model_shape.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 
@@ -22,14 +23,7 @@ name = "toy/one"
 model = "Toy"
 source = "this test"
 phase = "decode"
-pairing = "interleaved"
-dtype = "f64"
-placement = "out_of_place"
-q_heads = 4
-k_heads = 2
-head_dim = 16
-rotary_dim = 8
-rope_theta = 10000
+shape = "q=4,k=2,d=16,rd=8,pairing=interleaved,dtype=f64,in_place=no"
 batch = 3
 tokens = 5
 positions = "consecutive"
@@ -78,50 +72,50 @@ TEST(Workloads, ReadsEveryField) {
 }
 
 TEST(Workloads, WrongTypesAndWordsNameTheirLine) {
-  expect_refused(with("q_heads", "q_heads = \"four\""), "toy.toml:9: ", "must be an integer");
-  expect_refused(with("q_heads", "q_heads = 4.0"), "toy.toml:9: ", "must be an integer");
+  expect_refused(with("tokens", "tokens = \"four\""), "toy.toml:8: ", "must be an integer");
+  expect_refused(with("tokens", "tokens = 4.0"), "toy.toml:8: ", "must be an integer");
   expect_refused(with("model", "model = 7"), "toy.toml:3: ", "must be a string");
   expect_refused(with("source", "source = \"\""), "toy.toml:4: ", "must not be empty");
-  expect_refused(with("rope_theta", "rope_theta = true"), "toy.toml:13: ", "must be a number");
   expect_refused(with("phase", "phase = \"warp\""), "toy.toml:5: ", "'warp'; allowed: decode");
-  expect_refused(with("pairing", "pairing = \"neox\""), "toy.toml:6: ", "half_split");
-  expect_refused(with("dtype", "dtype = \"f8\""), "toy.toml:7: ", "f32, f64");
-  expect_refused(with("placement", "placement = \"here\""), "toy.toml:8: ", "in_place");
-  expect_refused(with("positions", "positions = \"any\""), "toy.toml:16: ", "scattered");
-  expect_refused(with("profiles", "profiles = \"smoke\""), "toy.toml:17: ", "must be a list");
-  expect_refused(with("profiles", "profiles = []"), "toy.toml:17: ", "must be a list");
-  expect_refused(with("profiles", "profiles = [\"fast\"]"), "toy.toml:17: ", "may hold only");
-  expect_refused(with("profiles", "profiles = [\"full\", \"full\"]"), "toy.toml:17: ", "twice");
+  expect_refused(with("positions", "positions = \"any\""), "toy.toml:9: ", "scattered");
+  expect_refused(with("profiles", "profiles = \"smoke\""), "toy.toml:10: ", "must be a list");
+  expect_refused(with("profiles", "profiles = []"), "toy.toml:10: ", "must be a list");
+  expect_refused(with("profiles", "profiles = [\"fast\"]"), "toy.toml:10: ", "may hold only");
+  expect_refused(with("profiles", "profiles = [\"full\", \"full\"]"), "toy.toml:10: ", "twice");
 }
 
 TEST(Workloads, ImpossibleShapesNameTheirLine) {
-  expect_refused(with("rotary_dim", "rotary_dim = 7"), "toy.toml:12: ", "must be even");
-  expect_refused(with("tokens", "tokens = 0"), "toy.toml:15: ", "at least 1");
-  expect_refused(with("rope_theta", "rope_theta = 0.5"), "toy.toml:13: ", "at least 1");
-  expect_refused(with("batch", "batch = 100000000"), "toy.toml:14: ", "64 GiB");
+  const auto shape = [](const std::string& words) {
+    return with("shape", "shape = \"" + words + "\"");
+  };
+  const std::string line = "toy.toml:6: workload 'toy/one': ";
+  expect_refused(with("shape", "shape = 7"), "toy.toml:6: ", "must be a string");
+  expect_refused(with("shape", ""), "toy.toml:1: ", "key 'shape' is missing");
+  expect_refused(shape("q=4"), line, "'d=' is missing");
+  expect_refused(shape("q=4,d=16,wings=2"), line, "'wings' is not known");
+  expect_refused(shape("q=four,d=16"), line, "q.heads=four is not an integer");
+  expect_refused(shape("q=4,d=16,rd=7"), line, "must be even");
+  expect_refused(shape("q=4,d=16,theta=0.5"), line, "at least 1");
+  for (const char* word : {"tokens=5", "batch=3"})
+    expect_refused(shape("q=4,d=16," + std::string(word)), line, "= belongs to the phase");
+  expect_refused(shape("q=4,d=16,positions=scattered"), line, "positions= belongs to the phase");
+  expect_refused(with("tokens", "tokens = 0"), "toy.toml:8: ", "at least 1");
+  expect_refused(with("batch", "batch = 100000000"), "toy.toml:7: ", "64 GiB");
 }
 
-TEST(Workloads, WindowsAndWidthsOfTheirOwn) {
-  const auto with_more = [](const std::string& lines) { return entry + lines; };
-  const Workload w = parse_workloads(
-      with_more("k_head_dim = 8\nq_rotary_offset = 8\nk_rotary_offset = 0\nlayout = \"padded\"\n"
-                "position_dtype = \"i64\"\nattention_scale = 1.5\n"),
-      "toy.toml")[0];
-  EXPECT_EQ(w.layout, WorkloadLayout::padded);
-  EXPECT_EQ(w.position_dtype, Dtype::i64);
-  EXPECT_EQ(w.attention_scale, 1.5);
-  EXPECT_EQ(w.tensors[0].head_dim, 16);
-  EXPECT_EQ(w.tensors[0].rotary_offset, 8);
-  EXPECT_EQ(w.tensors[1].head_dim, 8);
-  EXPECT_EQ(w.tensors[1].rotary_offset, 0);
-  expect_refused(with_more("layout = \"odd\"\n"), "toy.toml:18: ", "packed, head_major, fused");
-  expect_refused(with_more("position_dtype = \"i16\"\n"), "toy.toml:18: ", "i32, i64");
-  expect_refused(with_more("attention_scale = 0\n"), "toy.toml:18: ", "must not be 0");
-  expect_refused(with_more("attention_scale = \"2\"\n"), "toy.toml:18: ", "must be a number");
-  expect_refused(with_more("q_rotary_offset = 9\n"),
-                 "toy.toml:18: ", "the window [9, 9 + 8) is not inside a head of 16");
-  expect_refused(with_more("q_rotary_offset = -1\n"), "toy.toml:18: ", "at least 0");
-  expect_refused(with_more("k_head_dim = 0\n"), "toy.toml:18: ", "at least 1");
+TEST(Workloads, AShapeHasTheWordsOfACommandLine) {
+  const std::string words =
+      "q=4,k=2,d=16,kd=8,rd=8,qo=8,theta=500,position_dtype=i64,scale=1.5,"
+      "layout=padded,in_place=no,scaling=llama3,scaling_values=8,1,4,8192";
+  Workload w = parse_workloads(with("shape", "shape = \"" + words + "\""), "toy.toml")[0];
+  Workload typed = parse_shape(words + ",tokens=5,batch=3,positions=consecutive")[0];
+  for (Workload* each : {&w, &typed}) {
+    each->name = each->model = each->source = "";
+    each->phase = report::WorkloadPhase::decode;
+    each->profiles.clear();
+  }
+  EXPECT_EQ(w, typed);
+  EXPECT_EQ(w.scaling_values, (std::vector<double>{8, 1, 4, 8192}));
 }
 
 const std::string phases = R"([[phase]]
@@ -140,14 +134,7 @@ models = ["b"]
 )";
 const std::string shape = R"(model = "Toy"
 source = "this test"
-pairing = "interleaved"
-dtype = "f64"
-placement = "in_place"
-q_heads = 4
-k_heads = 2
-head_dim = 16
-rotary_dim = 8
-rope_theta = 10000
+shape = "q=4,k=2,d=16,rd=8,pairing=interleaved,dtype=f64"
 )";
 const std::string model_a = "[[model]]\nname = \"a\"\n" + shape;
 const std::string model_b = "[[model]]\nname = \"b\"\n" + shape;
@@ -181,80 +168,40 @@ TEST(Workloads, AModelAloneGoesThroughTheBuiltInPhases) {
 
 TEST(Workloads, ModelsAndPhasesNameTheirLine) {
   const std::string for_a = phases + model_b + model_a;
-  expect_refused(for_a + "smoke = [\"many\"]\n", "toy.toml:38: model 'a'", "only: one");
+  expect_refused(for_a + "smoke = [\"many\"]\n", "toy.toml:24: model 'a'", "only: one");
   expect_refused(phases + model_a, "toy.toml:13: phase 'many'", "models may hold only: a");
-  expect_refused(phases + model_b + "token = 1\n", "toy.toml:26: model 'b'", "unknown key 'token'");
-  expect_refused(phases + model_b + "tokens = 1\n", "toy.toml:26: model 'b'", "unknown key");
-  expect_refused(phases + "q_heads = 1\n" + model_b, "toy.toml:14: phase 'many'", "unknown key");
-  expect_refused(phases + model_b + model_b, "toy.toml:27: model 'b'", "taken since line 14");
+  expect_refused(phases + model_b + "token = 1\n", "toy.toml:19: model 'b'", "unknown key 'token'");
+  expect_refused(phases + model_b + "tokens = 1\n", "toy.toml:19: model 'b'", "unknown key");
+  expect_refused(phases + "shape = 1\n" + model_b, "toy.toml:14: phase 'many'", "unknown key");
+  expect_refused(phases + model_b + model_b, "toy.toml:20: model 'b'", "taken since line 14");
   expect_refused(phases, "toy.toml:1: ", "no [[workload]] and no [[model]]");
   std::string bad = phases + model_b;
   bad.replace(bad.find("tokens = 7"), 10, "tokens = 0");
   expect_refused(bad, "toy.toml:11: workload 'b/many'", "at least 1");
   bad = phases + model_b;
-  bad.replace(bad.find("rotary_dim = 8"), 14, "rotary_dim = 9");
-  expect_refused(bad, "toy.toml:24: workload 'b/one'", "must be even");
+  bad.replace(bad.find("rd=8"), 4, "rd=9");
+  expect_refused(bad, "toy.toml:18: workload 'b/one'", "must be even");
   bad = phases + model_b;
   bad.replace(bad.find("positions = \"consecutive\"\n"), 26, "");
   expect_refused(bad, "toy.toml:7: workload 'b/many'", "'positions' is missing");
   bad = model_a;
-  bad.replace(bad.find("q_heads = 4"), 11, "q_heads = 99999999999");
+  bad.replace(bad.find("q=4"), 3, "q=99999999999");
   expect_refused(bad, "workloads.toml:", "workload 'a/decode-1'");
 }
 
 TEST(Workloads, NamesKeysAndSyntax) {
   expect_refused(with("name", "name = \"Toy One\""), "toy.toml:2: ", "a name is");
-  expect_refused(with("tokens", "token = 5"), "toy.toml:15: ", "unknown key 'token'");
+  expect_refused(with("tokens", "token = 5"), "toy.toml:8: ", "unknown key 'token'");
   expect_refused(with("tokens", ""), "toy.toml:1: ", "'tokens' is missing");
-  expect_refused(entry + entry, "toy.toml:19: workload 'toy/one'", "taken since line 1");
+  expect_refused(entry + entry, "toy.toml:12: workload 'toy/one'", "taken since line 1");
   expect_refused("speed = 1\n" + entry, "toy.toml:1: ", "'speed' is not known");
   expect_refused("workload = 3\n", "toy.toml:1: ", "only [[workload]]");
   expect_refused("", "toy.toml:1: ", "no [[workload]]");
-  expect_refused(with("tokens", "tokens = = 5"), "toy.toml:15: ", "");
+  expect_refused(with("tokens", "tokens = = 5"), "toy.toml:8: ", "");
   expect_refused(std::string("a\0b = 1", 7), "toy.toml:1: ", "");
   expect_refused("a = \"\xff\xfe\"\n", "toy.toml:1: ", "utf-8");
   expect_refused(with("source", "source = \"a\\nb\""), "toy.toml:4: ", "control character");
-  expect_refused(with("tokens", "\"to\\nken\" = 5"), "toy.toml:15: ", "unknown key 'to?ken'");
-}
-
-TEST(Workloads, FrequenciesMayBeScaled) {
-  const std::string linear = "scaling = \"linear\"\nscaling_factor = 4\n";
-  const std::string llama3 =
-      "scaling = \"llama3\"\nscaling_factor = 8.0\nlow_freq_factor = 1\nhigh_freq_factor = 4\n"
-      "original_positions = 8192\n";
-  const auto read = [](const std::string& text) { return parse_workloads(text, "toy.toml")[0]; };
-  for (const std::string none : {"", "scaling = \"none\"\n"})
-    EXPECT_EQ(read(entry + none).scaling, "none");
-  EXPECT_EQ(read(entry + linear).scaling, "linear");
-  EXPECT_EQ(read(entry + linear).scaling_values, std::vector<double>{4});
-  EXPECT_EQ(read(model_a + llama3).scaling, "llama3");
-  EXPECT_EQ(read(model_a + llama3).scaling_values, (std::vector<double>{8, 1, 4, 8192}));
-  expect_refused(entry + "scaling_factor = 4\n", "toy.toml:18: ", "without scaling");
-  expect_refused(entry + "scaling = \"spiral\"\n", "toy.toml:18: ", "llama3");
-  expect_refused(entry + "scaling = \"linear\"\n", "toy.toml:1: ", "'scaling_factor' is missing");
-  expect_refused(entry + linear + "low_freq_factor = 1\n",
-                 "toy.toml:20: ", "linear has no low_freq_factor");
-  expect_refused(entry + "scaling = \"linear\"\nscaling_factor = 0\n", "toy.toml:19: ", "1 to 1e9");
-  expect_refused(phases + "scaling = \"linear\"\n" + model_b, "toy.toml:14: phase",
-                 "unknown key 'scaling'");
-}
-
-TEST(Workloads, ARuleMayHaveListsAndAFactor) {
-  const auto of_lists = [](const std::string& short_factor) {
-    return with("rotary_dim", "rotary_dim = 4") +
-           "scaling = \"longrope\"\noriginal_positions = 10\nscaling_factor = 1000\n"
-           "long_factor = [2, 4]\nshort_factor = " +
-           short_factor + "\n";
-  };
-  const Workload w = parse_workloads(of_lists("[1, 1.5]"), "toy.toml")[0];
-  EXPECT_EQ(w.scaling_values, (std::vector<double>{1, 1.5, 2, 4, 10, 0, 1000, 0}));
-  EXPECT_EQ(w.attention_scale, 2) << "sqrt(1 + ln(1000) / ln(10))";
-  std::string in_place = of_lists("[1, 1.5]");
-  in_place.replace(in_place.find("out_of_place"), 12, "in_place");
-  expect_refused(in_place, "toy.toml:", "needs out of place");
-  expect_refused(of_lists("[1]"), "toy.toml:22: ", "short_factor has 1 numbers; rotary_dim 4");
-  expect_refused(of_lists("[1, \"a\"]"), "toy.toml:22: ", "short_factor is nan");
-  expect_refused(of_lists("4"), "toy.toml:22: ", "short_factor must be a list of numbers");
+  expect_refused(with("tokens", "\"to\\nken\" = 5"), "toy.toml:8: ", "unknown key 'to?ken'");
 }
 
 TEST(Workloads, UnreadableAndHugeFiles) {

@@ -22,16 +22,7 @@ std::string latent_file() {
 name = "latent"
 model = "latent"
 source = "this test"
-pairing = "half_split"
-dtype = "f32"
-placement = "in_place"
-q_heads = 128
-k_heads = 1
-head_dim = 192
-k_head_dim = 64
-q_rotary_offset = 128
-rotary_dim = 64
-rope_theta = 10000.0
+shape = "q=128,k=1,d=192,kd=64,rd=64,qo=128"
 )");
   return file.string();
 }
