@@ -232,9 +232,9 @@ Case case_from_text(const std::string& text);
 
 /// The case with other words, such as "tokens=129 q.heads=3 op=transpose" (docs/replay.md). A word
 /// of tensors without a tensor, as heads=3, is for all of them, and tensors=2 adds one like the
-/// first. head_dim=rotary+3 is 3 more than are rotated, positions=cycle:5,9,12 lists these again and
-/// again, position_from moves positions that are from:A:STEP, and `short_words` have short names.
-/// Throws BadCase, which names the word.
+/// first. head_dim=rotary+3 is 3 more than are rotated, positions=cycle:5,9,12 lists these again
+/// and again, position_from moves positions that are from:A:STEP, and `short_words` have short
+/// names. Throws BadCase, which names the word.
 Case patched(Case c, std::string_view words);
 
 /// Throws BadCase unless the case can be laid out. Checks sizes, window, strides, overlap,

@@ -270,9 +270,8 @@ bool is_of_tensors(std::string_view name) {
 // "cycle:5,9,12": these positions, until there are enough.
 void cycle_positions(Case& c, std::string_view text) {
   std::vector<std::int64_t> cycle;
-  for_each_item(text, [&](std::string_view item) {
-    cycle.push_back(read_integer("positions", item));
-  });
+  for_each_item(text,
+                [&](std::string_view item) { cycle.push_back(read_integer("positions", item)); });
   c.position_rule = PositionRule::list;
   c.position_from = c.position_to = 0;
   c.position_step = 1;
