@@ -1,5 +1,5 @@
 // A replay line that is written is read back. A message of one line names what cannot be read.
-#include "harness/cases/case.h"
+#include "harness/cases/fields.h"
 
 #include <gtest/gtest.h>
 
@@ -16,14 +16,13 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Draws every field of a case; not all of these can be laid out.
+/// Draws every field of the list; not all of these cases can be laid out.
 class FieldDraw {
  public:
   explicit FieldDraw(std::uint64_t seed) : random_(seed) {}
 
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
   bool coin() { return below(2) == 0; }
-  std::int32_t word(std::uint64_t count) { return static_cast<std::int32_t>(below(count)); }
   std::int64_t integer() {
     switch (below(5)) {
       case 0:
@@ -53,22 +52,43 @@ class FieldDraw {
     for (double& v : out) v = number();
     return out;
   }
-  Strides strides() { return coin() ? Strides{} : Strides{integer(), integer(), integer()}; }
-
-  TensorCase tensor() {
-    TensorCase t;
-    t.heads = integer();
-    t.head_dim = integer();
-    t.rotary_offset = integer();
-    if (coin()) t.dtype = Dtype{word(4)};
-    t.rotate = coin();
-    t.in_place = coin();
-    t.in = strides();
-    t.out = strides();
-    t.in_at = integer();
-    t.out_at = integer();
-    t.values = numbers();
-    return t;
+  void draw(std::int64_t& v) { v = integer(); }
+  void draw(std::uint64_t& v) { v = random_(); }
+  void draw(double& v) { v = number(); }
+  void draw(bool& v) { v = coin(); }
+  void draw(std::string& v) { v = text(); }
+  void draw(std::vector<double>& v) { v = numbers(); }
+  void draw(std::vector<std::int64_t>& v) {
+    v.resize(below(4));
+    for (std::int64_t& each : v) each = integer();
+  }
+  void draw(std::vector<std::uint8_t>& axis_of_pair) {
+    axis_of_pair.clear();
+    for (auto n = below(40); n > 0; --n)
+      axis_of_pair.push_back(static_cast<std::uint8_t>(coin() ? 0 : below(4)));
+  }
+  void draw(Strides& s) { s = coin() ? Strides{} : Strides{integer(), integer(), integer()}; }
+  void draw(const Positions<Case>& positions) { positions_of(positions.of); }
+  /// One of the words that the field may have.
+  template <class E>
+  void draw(E& v, Range range) {
+    v = static_cast<E>(
+        range.least +
+        static_cast<double>(below(static_cast<std::uint64_t>(range.most - range.least) + 1)));
+  }
+  template <class E>
+  void draw(std::optional<E>& v, Range range) {
+    v.reset();
+    if (coin()) draw(v.emplace(), range);
+  }
+  template <class Fields, class Owner>
+  void draw_all(const Fields& fields, Owner& owner) {
+    for_each_field(fields, [&](const auto& field) {
+      if constexpr (std::tuple_size_v<decltype(field.words)> == 0)
+        draw(std::invoke(field.get, owner));
+      else
+        draw(std::invoke(field.get, owner), field.range);
+    });
   }
 
   void positions_of(Case& c) {
@@ -112,60 +132,9 @@ class FieldDraw {
 
   Case any_case() {
     Case c;
-    c.kernel = text();
-    c.plugin = text();
-    c.property = text();
-    c.contract = word(3);
-    c.operation = Operation{word(2)};
-    c.pairing = Pairing{word(2)};
-    c.dtype = Dtype{word(4)};
-    c.batch = integer();
-    c.tokens = integer();
-    c.rotary_dim = integer();
-    c.rope_theta = number();
-    c.scaling = text();
-    c.scaling_values = numbers();
-    c.inv_freq = numbers();
-    positions_of(c);
-    c.position_dtype = coin() ? Dtype::i32 : Dtype::i64;
-    c.positions_null = coin();
-    c.position_batch_stride = integer();
-    c.position_token_stride = integer();
-    c.axes = integer();
-    for (auto n = below(40); n > 0; --n)
-      c.axis_of_pair.push_back(static_cast<std::uint8_t>(coin() ? 0 : below(4)));
-    c.axis_positions = AxisPositions{word(5)};
-    c.position_axis_stride = integer();
-    c.table_axis_stride = integer();
-    c.rows_by = word(2);
-    c.table_spare_rows = integer();
-    c.table_row_stride = integer();
-    c.before = Before{word(3)};
-    c.callers = 1 + word(8);
-    c.caller_states = CallerStates{word(3)};
-    if (coin()) c.table_dtype = Dtype{word(4)};
-    c.own_tables = coin();
-    c.table_apart = integer();
-    c.table_apart_pair = integer();
-    c.apply = coin();
-    c.outputs_kept = coin();
-    c.attention_scale = number();
-    c.data = static_cast<DataPattern>(below(15));
-    c.seed = random_();
-    c.position_shift = integer();
-    c.cut = integer();
-    c.lead = integer();
-    c.far_rows = FarRows{word(4)};
-    c.rows_apart = integer();
-    c.slots_behind = integer();
-    c.beside = word(19);
-    c.fresh = coin();
-    set_switches(c, random_());
-    c.callers_share = coin();
-    c.fused = coin();
-    c.one_buffer = coin();
-    c.tensors.clear();
-    for (auto n = 1 + below(ROPE_MAX_TENSORS); n > 0; --n) c.tensors.push_back(tensor());
+    draw_all(case_fields, c);
+    c.tensors.resize(1 + below(ROPE_MAX_TENSORS));
+    for (TensorCase& t : c.tensors) draw_all(tensor_fields, t);
     return c;
   }
 
@@ -175,10 +144,13 @@ class FieldDraw {
 
 bool has_nan(const Case& c) {
   bool found = std::isnan(c.rope_theta) || std::isnan(c.attention_scale);
-  for (const auto* list : {&c.inv_freq, &c.scaling_values})
-    for (const double f : *list) found = found || std::isnan(f);
-  for (const TensorCase& t : c.tensors)
-    for (const double v : t.values) found = found || std::isnan(v);
+  found = found || std::isnan(c.epsilon);
+  const auto any = [&](const std::vector<double>& list) {
+    for (const double v : list) found = found || std::isnan(v);
+  };
+  any(c.inv_freq);
+  any(c.scaling_values);
+  for (const TensorCase& t : c.tensors) any(t.values), any(t.weights);
   for (const Case& call : c.calls) found = found || has_nan(call);
   return found;
 }
