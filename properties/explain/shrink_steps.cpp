@@ -12,8 +12,6 @@
 #include "harness/cases/fields.h"
 #include "harness/cases/fused.h"
 #include "harness/cases/layouts.h"
-#include "properties/array/factor_table.h"
-#include "properties/array/level_draw.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -67,15 +65,6 @@ Case with_plain_memory(Case c) {
   return c;
 }
 
-// Brings a factor of the table back to its first level.
-void set_first(Case& c, std::size_t factor) {
-  const auto set = factor_table()[factor].set;
-  // a table by position has all rows up to the largest position
-  constexpr std::int64_t few_rows = 4096;
-  const bool has_rows = factor != index_of(Factor::rows_by) || largest_position(c) <= few_rows;
-  if (set != nullptr && has_rows) set(c, 0, LevelDraw(0));
-}
-
 // Steps that move several fields together.
 using Step = void (*)(Case&);
 template <class Change>
@@ -85,6 +74,13 @@ constexpr Step in_tensors(Change) {
   };
 }
 constexpr Step joint_steps[] = {
+    drop_axes,
+    drop_norm,
+    drop_append,
+    [](Case& c) {
+      constexpr std::int64_t few_rows = 4096;  // a table by position has all up to the largest
+      if (largest_position(c) <= few_rows) c.rows_by = ROPE_ROW_BY_POSITION;
+    },
     [](Case& c) {
       c.inv_freq.clear();
       c.scaling = "none";
@@ -146,14 +142,7 @@ std::vector<Case> with_a_joint_step(const Case& c) {
   return out;
 }
 
-std::vector<Case> with_a_first_level(const Case& c) {
-  std::vector<Case> out(factor_count, c);
-  for (std::size_t f = 0; f < factor_count; ++f) set_first(out[f], f);
-  return out;
-}
-
 Case with_all_plain(Case c) {
-  for (std::size_t f = 0; f < factor_count; ++f) set_first(c, f);
   for (const Step step : joint_steps) step(c);
   for_each_plain_field([&](auto&& set) { set(c); });
   return c;
@@ -218,7 +207,6 @@ constexpr CaseSource sources[] = {
     [](const Case& c) {
       return std::vector<Case>{with_plain_memory(c), with_whole_heads(c)};
     },
-    with_a_first_level,
     with_a_joint_step,
     with_a_plain_field,
 };
@@ -240,9 +228,9 @@ unsigned shared_rows(const Case& c) {
 }
 
 bool stays_in_steps(std::string_view word) {
-  constexpr std::string_view kept[] = {"kernel",     "plugin",    "property", "contract",
-                                       "pairing",    "dtype",     "batch",    "tokens",
-                                       "rotary_dim", "positions", "axes",     "axis_of_pair"};
+  constexpr std::string_view kept[] = {
+      "kernel", "plugin",     "property",  "contract", "pairing",      "dtype",  "batch",
+      "tokens", "rotary_dim", "positions", "axes",     "axis_of_pair", "rows_by"};
   return std::ranges::count(kept, word) > 0;
 }
 
