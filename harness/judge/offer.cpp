@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "harness/cases/axes.h"
+#include "harness/cases/names.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -123,49 +124,15 @@ void add_fused(const Case& c, std::vector<Case>& cases) {
 
 // For a kernel that refuses all of those. Each case differs from the simplest in one more thing.
 std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
-  static const std::vector<std::function<void(Case&)>> changes = {
-      [](Case& c) { c.tensors[0].heads = 1; },
-      [](Case& c) { c.tensors[0].heads = 8; },
-      [](Case& c) { c.tokens = 4; },
-      [](Case& c) { c.tokens = 16; },
-      [](Case& c) { c.batch = 2; },
-      [](Case& c) { c.batch = 4; },
-      [](Case& c) { c.operation = Operation::transpose; },
-      [](Case& c) { c.attention_scale = 1.5; },
-      [](Case& c) { c.tensors[0].heads = 4, c.tensors[1].heads = 2; },
-      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1; },
-      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1, c.tokens = 16; },
-      [](Case& c) { c.tensors[0].heads = 1, c.batch = 4, c.tokens = 1; },
-      [](Case& c) { c.tokens = 16, c.operation = Operation::transpose; },
-      [](Case& c) { c.attention_scale = 1.5, c.operation = Operation::transpose; },
-      [](Case& c) { c.tensors.resize(3, c.tensors[0]), c.tensors[2].rotate = false; },
-      [](Case& c) { c.tensors.resize(4, c.tensors[0]); },
-      [](Case& c) { c.tensors[0].heads = 3; },
-      [](Case& c) { c.tokens = 32; },
-      [](Case& c) { c.tokens = 64, c.batch = 2; },
-      [](Case& c) { c.tokens = 128; },
-      [](Case& c) { c.tokens = 3; },
-      [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN, c.operation = Operation::transpose; },
-      [](Case& c) { c.tensors[0].heads = 16, c.batch = 16; },
-      [](Case& c) { c.tensors[0].heads = 32, c.tensors[1].heads = 8; },
-      [](Case& c) { c.table_dtype = c.dtype; },  // the cos and sin of many models' bf16 code
-      [](Case& c) {
-        c = resized(c, {72, 72});
-      },
-      [](Case& c) {
-        c = resized(c, {104, 104});
-      },
-      // Multi-head latent attention: the last 64 of 192 or 576 dims are rotated. The key is one
-      // head of 64.
-      [](Case& c) {
-        c.rotary_dim = 64;
-        for (TensorCase& t : c.tensors) t.head_dim = 192, t.rotary_offset = 128;
-      },
-      [](Case& c) {
-        c.rotary_dim = 64;
-        for (TensorCase& t : c.tensors) t.head_dim = 576, t.rotary_offset = 512, t.heads = 1;
-      },
-  };
+  const std::string one_type = fmt::format("table_dtype={}", word_of(dtype));  // as in bf16 models
+  const std::string_view changes[] = {
+      "q=1", "q=8", "tokens=4", "tokens=16", "batch=2", "batch=4", "op=transpose", "scale=1.5",
+      "q=4 k=2", "q=8 k=1", "q=8 k=1 tokens=16", "q=1 batch=4 tokens=1", "tokens=16 op=transpose",
+      "scale=1.5 op=transpose", "tensors=3 t2.rotate=0", "tensors=4", "q=3", "tokens=32",
+      "tokens=64 batch=2", "tokens=128", "tokens=3", "rows_by=token op=transpose", "q=16 batch=16",
+      "q=32 k=8", one_type, "rd=72 head_dim=72", "rd=104 head_dim=104",
+      // multi-head latent attention: the last 64 of 192 or 576 dims are rotated
+      "rd=64 head_dim=192 offset=128", "rd=64 head_dim=576 offset=512 heads=1"};
   std::vector<Case> cases;
   for (const Case& c : basic_cases(subject, pairing, dtype))
     if (subject.facts.extensions != 0 && c.tokens == 2) add_fused(c, cases);
@@ -174,10 +141,9 @@ std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype d
         c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;
     if (!common || c.tokens != 2 || c.position_dtype != Dtype::i32) continue;
     if (c.rows_by != ROPE_ROW_BY_POSITION || c.tensors.size() != 2) continue;
-    for (const auto& change : changes)
+    for (const std::string_view change : changes)
       for (const std::size_t tensors : {std::size_t{1}, std::size_t{2}}) {
-        Case changed = c;
-        change(changed);
+        Case changed = patched(c, change);
         if (tensors == 1) changed.tensors.resize(1);
         cases.push_back(changed);
       }
