@@ -384,6 +384,8 @@ std::string kind_of(const T&, const Words<N>& words, Range range) {
   if constexpr (std::is_same_v<T, bool>) return "0 or 1";
   if constexpr (std::is_same_v<T, std::string>) return "text";
   if constexpr (std::is_same_v<T, Strides>) return "three";
+  if constexpr (std::is_integral_v<T>)
+    if (std::isinf(range.least) && std::isinf(range.most)) return "any integer";
   if constexpr (std::is_arithmetic_v<T>) return range_text(range);
   return range.least > std::numeric_limits<double>::lowest() ? "list, " + range_text(range)
                                                              : "list";
@@ -394,7 +396,8 @@ std::string table_of(const Fields& fields, const Owner& plain) {
   std::string out = "| word | default | values | meaning |\n|---|---|---|---|\n";
   for_each_field(fields, [&](const auto& field) {
     const auto& value = std::invoke(field.get, plain);
-    const std::string text = show(value, field.words);
+    std::string text = show(value, field.words);
+    if constexpr (std::is_same_v<decltype(value), const double&>) text = fmt::format("{}", value);
     out +=
         fmt::format("| `{}` | {} | {} | {} |\n", field.word, text.empty() ? "" : "`" + text + "`",
                     kind_of(value, field.words, field.range), field.meaning);
