@@ -22,18 +22,26 @@ concept List = requires(const T& v) {
   v.begin();
 };
 
+struct FieldName {
+  std::string_view tensor, word;
+};
+std::string text_of(const FieldName& name) {
+  return fmt::format("{}{}{}", name.tensor, name.tensor.empty() ? "" : ".", name.word);
+}
+
 // Throws BadCase unless each number of a field is in its range. A text has no range.
 template <class T, std::size_t N>
-void hold_to_range(const std::string& name, const T& v, const Words<N>& words, Range range) {
+void hold_to_range(const FieldName& name, const T& v, const Words<N>& words, Range range) {
   if constexpr (std::is_arithmetic_v<T>) {
     if (std::isinf(range.least) && std::isinf(range.most)) return;  // NaN is a value too
     const auto number = static_cast<double>(v);
-    require(number >= range.least && number <= range.most, "{} must be {}, got {}", name,
-            range_text(range), v);
+    if (number >= range.least && number <= range.most) return;
+    throw BadCase(fmt::format("{} must be {}, got {}", text_of(name), range_text(range), v));
   } else if constexpr (std::is_enum_v<T>) {
     const auto number = static_cast<double>(v);
-    require(number >= range.least && number <= range.most, "{} must be one of {}", name,
-            fmt::join(words_in(words, range), ", "));
+    if (number >= range.least && number <= range.most) return;
+    throw BadCase(fmt::format("{} must be one of {}", text_of(name),
+                              fmt::join(words_in(words, range), ", ")));
   } else if constexpr (std::is_same_v<T, Strides>) {
     for (const std::int64_t s : {v.batch, v.token, v.head}) hold_to_range(name, s, words, range);
   } else if constexpr (requires { v.has_value(); }) {
@@ -45,12 +53,12 @@ void hold_to_range(const std::string& name, const T& v, const Words<N>& words, R
 
 void check_ranges(const Case& c) {
   for_each_field(case_fields, [&](const auto& field) {
-    hold_to_range(std::string(field.word), std::invoke(field.get, c), field.words, field.range);
+    hold_to_range({"", field.word}, std::invoke(field.get, c), field.words, field.range);
   });
   for (std::size_t i = 0; i < c.tensors.size() && i < tensor_words.size(); ++i)
     for_each_field(tensor_fields, [&](const auto& field) {
-      hold_to_range(fmt::format("{}.{}", tensor_words[i], field.word),
-                    std::invoke(field.get, c.tensors[i]), field.words, field.range);
+      hold_to_range({tensor_words[i], field.word}, std::invoke(field.get, c.tensors[i]),
+                    field.words, field.range);
     });
 }
 
