@@ -225,61 +225,61 @@ class Actor {
 
 // The calls of both problems, in order. `goes` is released and made again while `stays` lives; at
 // the end each has a state while the other has none.
-enum class Who { a, b, goes, stays };
+enum class Of { a, b, goes, stays };
 enum class What { prepare, first_inputs, second_inputs, repeat, release };
 struct Step {
-  Who who;
+  Of of;
   What what;
   bool at_end = true;  // of the memory
 };
 constexpr Step steps[] = {
-    {Who::a, What::prepare},
-    {Who::a, What::first_inputs},
-    {Who::b, What::prepare},
-    {Who::b, What::first_inputs},
-    {Who::a, What::second_inputs, false},
-    {Who::b, What::second_inputs, false},
-    {Who::a, What::second_inputs},
-    {Who::b, What::second_inputs},
-    {Who::a, What::first_inputs, false},
-    {Who::b, What::first_inputs, false},
-    {Who::a, What::first_inputs},
-    {Who::b, What::first_inputs},
-    {Who::a, What::first_inputs},
-    {Who::goes, What::release},
-    {Who::stays, What::second_inputs},
-    {Who::goes, What::prepare},
-    {Who::goes, What::first_inputs},
-    {Who::stays, What::first_inputs},
-    {Who::stays, What::release},
-    {Who::goes, What::second_inputs, false},
-    {Who::goes, What::repeat},
-    {Who::goes, What::release},
+    {Of::a, What::prepare},
+    {Of::a, What::first_inputs},
+    {Of::b, What::prepare},
+    {Of::b, What::first_inputs},
+    {Of::a, What::second_inputs, false},
+    {Of::b, What::second_inputs, false},
+    {Of::a, What::second_inputs},
+    {Of::b, What::second_inputs},
+    {Of::a, What::first_inputs, false},
+    {Of::b, What::first_inputs, false},
+    {Of::a, What::first_inputs},
+    {Of::b, What::first_inputs},
+    {Of::a, What::first_inputs},
+    {Of::goes, What::release},
+    {Of::stays, What::second_inputs},
+    {Of::goes, What::prepare},
+    {Of::goes, What::first_inputs},
+    {Of::stays, What::first_inputs},
+    {Of::stays, What::release},
+    {Of::goes, What::second_inputs, false},
+    {Of::goes, What::repeat},
+    {Of::goes, What::release},
     // one state at a time: the next state lies where the previous one did
-    {Who::stays, What::prepare},
-    {Who::stays, What::first_inputs},
-    {Who::stays, What::release},
-    {Who::goes, What::prepare},
-    {Who::goes, What::first_inputs},
-    {Who::goes, What::release},
+    {Of::stays, What::prepare},
+    {Of::stays, What::first_inputs},
+    {Of::stays, What::release},
+    {Of::goes, What::prepare},
+    {Of::goes, What::first_inputs},
+    {Of::goes, What::release},
 };
 
 // Makes the calls of both problems. Ends at the first call that fails.
 bool play(Actor& a, Actor& b, const Case& c) {
   Actor* const actors[] = {&a, &b, c.second_goes ? &b : &a, c.second_goes ? &a : &b};
   return std::ranges::all_of(steps, [&](const Step& step) {
-    Actor& who = *actors[static_cast<std::size_t>(step.who)];
+    Actor& actor = *actors[static_cast<std::size_t>(step.of)];
     switch (step.what) {
       case What::prepare:
-        return who.prepare();
+        return actor.prepare();
       case What::first_inputs:
-        return who.apply(0, step.at_end);
+        return actor.apply(0, step.at_end);
       case What::second_inputs:
-        return who.apply(1, step.at_end);
+        return actor.apply(1, step.at_end);
       case What::repeat:
-        return !c.repeated || who.repeat();
+        return !c.repeated || actor.repeat();
       case What::release:
-        return who.release();
+        return actor.release();
     }
     __builtin_unreachable();
   });

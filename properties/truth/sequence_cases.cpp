@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 
 #include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
@@ -25,8 +26,15 @@ Case& add_call(Case& c) {
   return c.calls.emplace_back(std::move(next));
 }
 
-template <class Change>
-Case sequence(Case c, std::size_t count, Change&& change) {
+// A step is the words of call k (harness::patched), or changes the call where lists are computed.
+template <class Step>
+Case sequence(Case c, std::size_t count, Step&& step) {
+  const auto change = [&](Case& call, std::size_t k) {
+    if constexpr (std::is_invocable_v<Step, std::size_t>)
+      call = patched(call, step(k));
+    else
+      step(call, k);
+  };
   change(c, 0);
   for (std::size_t k = 1; k < count; ++k) change(add_call(c), k);
   return c;
@@ -34,12 +42,12 @@ Case sequence(Case c, std::size_t count, Change&& change) {
 
 Case at_positions(const Case& c, const std::vector<std::int64_t>& positions) {
   return sequence(c, positions.size(),
-                  [&](Case& call, std::size_t k) { call.position_from = positions[k]; });
+                  [&](std::size_t k) { return fmt::format("position_from={}", positions[k]); });
 }
 
 // Beyond what tables and caches usually hold at first: 8,192, and 32,768 as 16 bits begin anew.
 void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offer) {
-  const auto plain = [](Case&, std::size_t) {};
+  const auto plain = [](std::size_t) { return ""; };
   cases.push_back(sequence(c, 300, plain));  // past 8 bits, and into other blocks of a cache
   cases.push_back(sequence(widened(c, offer), 20, plain));
   if (offer.transpose) {
@@ -53,9 +61,9 @@ void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offe
   cases.push_back(
       at_positions(c, {17, 17, 17, 17, 17, 17, 17, 17, 17, 17, 18, 17, 17, 17, 17, 17}));
   // Jumps of a state that has made 30 steps, 50 and 40.
-  cases.push_back(sequence(c, 130, [](Case& call, std::size_t k) {
+  cases.push_back(sequence(c, 130, [](std::size_t k) {
     const std::int64_t from = k < 30 ? 5 : k < 80 ? 3000 : k < 120 ? -70 : 9;
-    call.position_from = from + static_cast<std::int64_t>(k);
+    return fmt::format("position_from={}", from + static_cast<std::int64_t>(k));
   }));
   // Neighbours that are equal in 8 or 16 bits, or in f32.
   cases.push_back(
@@ -129,34 +137,30 @@ void add_lists(std::vector<Case>& cases, const Case& c, const Offer& offer) {
 }
 
 void add_contents(std::vector<Case>& cases, const Case& c, const Offer& offer) {
-  constexpr DataPattern patterns[] = {DataPattern::zeros, DataPattern::unit,  DataPattern::small,
-                                      DataPattern::large, DataPattern::zeros, DataPattern::large,
-                                      DataPattern::unit,  DataPattern::small};
-  cases.push_back(sequence(c, usual_calls, [&](Case& call, std::size_t k) {
-    call.data = patterns[k % std::size(patterns)];
-  }));
+  constexpr const char* data[] = {"data=zeros", "data=unit",  "data=small", "data=large",
+                                  "data=zeros", "data=large", "data=unit",  "data=small"};
+  cases.push_back(
+      sequence(c, usual_calls, [&](std::size_t k) { return data[k % std::size(data)]; }));
   // Others at old addresses and positions, while outputs hold what the call before left.
   for (const Case& each : {c, with(c, offer, "tokens=3; heads=2")})
-    cases.push_back(sequence(each, usual_calls, [](Case& call, std::size_t k) {
-      call.position_from = 17 + static_cast<std::int64_t>(k / 4);
-      call.outputs_kept = k > 0;
+    cases.push_back(sequence(each, usual_calls, [](std::size_t k) {
+      return fmt::format("position_from={} outputs_kept={:d}", 17 + k / 4, k > 0);
     }));
   if (c.contract != ROPE_CONTRACT_TABLE) return;
   // Tables that differ from the usual one in a single pair.
   for (const Case& each : {c, widened(c, offer)})
-    cases.push_back(sequence(each, usual_calls, [](Case& call, std::size_t k) {
-      const std::int64_t pairs = call.rotary_dim / 2;
+    cases.push_back(sequence(each, usual_calls, [pairs = each.rotary_dim / 2](std::size_t k) {
       const std::int64_t which[] = {pairs / 2,     0, pairs - 1, pairs / 4,
                                     3 * pairs / 4, 1, pairs - 2, pairs / 2 - 1};
-      call.position_from = 17;
-      call.table_apart = k % 2 == 0 ? 0 : 1000;
-      call.table_apart_pair = std::clamp<std::int64_t>(which[k / 2], 0, pairs - 1);
+      return fmt::format("position_from=17 table_apart={} table_apart_pair={}",
+                         k % 2 == 0 ? 0 : 1000,
+                         std::clamp<std::int64_t>(which[k / 2], 0, pairs - 1));
     }));
-  constexpr std::int64_t apart[] = {0, 0, 0, 5, 5, 9, 0, 3, 0, 6, 6, 2};
-  cases.push_back(sequence(c, usual_calls, [&](Case& call, std::size_t k) {
-    call.position_from = 17;
-    call.table_apart = apart[k % std::size(apart)];
-    call.table_apart_pair = call.table_apart % 2 == 0 ? -2 : -1;
+  constexpr int apart[] = {0, 0, 0, 5, 5, 9, 0, 3, 0, 6, 6, 2};
+  cases.push_back(sequence(c, usual_calls, [&](std::size_t k) {
+    const int by = apart[k % std::size(apart)];
+    return fmt::format("position_from=17 table_apart={} table_apart_pair={}", by,
+                       by % 2 == 0 ? -2 : -1);
   }));
 }
 
@@ -178,13 +182,12 @@ Case of_states(const Case& c, const std::vector<std::int64_t>& states, Differ&& 
 // Prompts of `tokens`, each with its decode steps. Those after the first begin at `next`.
 Case session(const Case& c, std::int64_t tokens, std::int64_t steps, std::int64_t next) {
   const auto calls = static_cast<std::size_t>(2 * steps + 4);
-  return sequence(c, calls, [&](Case& call, std::size_t k) {
+  return sequence(c, calls, [&](std::size_t k) {
     const std::int64_t at = static_cast<std::int64_t>(k) % (steps + 1);
     const std::int64_t from = static_cast<std::int64_t>(k) > steps ? next : 0;
-    call.state = at == 0 ? 0 : 1;
-    call.tokens = at == 0 ? tokens : c.tokens;
-    call.position_from = at == 0 ? from : from + tokens + at - 1;
-    call.moved = -1;
+    return at == 0 ? fmt::format("state=0 tokens={} position_from={} moved=-1", tokens, from)
+                   : fmt::format("state=1 tokens={} position_from={} moved=-1", c.tokens,
+                                 from + tokens + at - 1);
   });
 }
 
@@ -206,13 +209,12 @@ void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   // Others at one place, all with one first token.
   Case prompt = with(c, offer, "tokens=5");
   prompt.data = DataPattern::prompt;
-  cases.push_back(sequence(prompt, 8, [](Case& call, std::size_t) { call.position_from = 0; }));
+  cases.push_back(sequence(prompt, 8, [](std::size_t) { return "position_from=0"; }));
   if (!offer.many_heads) return;
   // Chunks of a prompt: calls that are worth more code.
   const Case chunk = with(c, offer, "tokens=64; heads=4");
-  cases.push_back(sequence(chunk, 6, [](Case& call, std::size_t k) {
-    call.position_from = 64 * static_cast<std::int64_t>(k);
-  }));
+  cases.push_back(
+      sequence(chunk, 6, [](std::size_t k) { return fmt::format("position_from={}", 64 * k); }));
 }
 
 // More states than a pool may hold, of other frequencies. Then one that is released while its equal
@@ -284,17 +286,15 @@ void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   give_append(cached);
   cached.page_size = 16;
   cached.pages = 4;
-  cases.push_back(sequence(cached, 24, [](Case& call, std::size_t k) {
-    const auto step = static_cast<std::int64_t>(k);
-    call.slots = {step < 20 ? step : 60 - step};
-  }));
+  cases.push_back(sequence(
+      cached, 24, [](std::size_t k) { return fmt::format("slots={}", k < 20 ? k : 60 - k); }));
   // A page ends and the next lies elsewhere; none has a slot; steps back; a jump inside a page.
   constexpr std::int64_t slots[] = {0,  1,  2,  3, 20, 21, 22, 23, 8, 9,  -1, 10, 9,
                                     10, 11, 16, 4, 5,  -1, 6,  7,  5, 12, 13, 15, 14};
   cached.page_size = 4;
   cached.pages = 8;
   cases.push_back(sequence(cached, std::size(slots),
-                           [&](Case& call, std::size_t k) { call.slots = {slots[k]}; }));
+                           [&](std::size_t k) { return fmt::format("slots={}", slots[k]); }));
   cached.slots = {6};
   together(with(cached, offer, "heads=2"), [](Case& call, std::int64_t state) {
     if (state == 0) call.page_size = 2;
@@ -319,14 +319,14 @@ void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
       for (TensorCase& t : call.tensors)
         if (state == 1) t.in = t.out = padded_strides(call, t, 5);
     }));
-  cases.push_back(sequence(c, usual_calls, [](Case& call, std::size_t k) {
-    call.moved = k % 4 >= 2 ? -1 : 0;  // two calls at each of two places
+  cases.push_back(sequence(c, usual_calls, [](std::size_t k) {
+    return k % 4 >= 2 ? "moved=-1" : "moved=0";  // two calls at each of two places
   }));
   // One buffer at a time, for two calls each.
   const Case two = with(c, offer, "tensors=2");
   constexpr std::size_t most_buffers = 8;
-  cases.push_back(sequence(two, 4 * most_buffers, [](Case& call, std::size_t k) {
-    call.moved = std::int64_t{1} << k / 2 % most_buffers;
+  cases.push_back(sequence(two, 4 * most_buffers, [](std::size_t k) {
+    return fmt::format("moved={}", 1 << k / 2 % most_buffers);
   }));
 }
 
@@ -405,8 +405,7 @@ std::vector<Case> sequence_cases(const Offer& offer) {
 Case large_calls(const Offer& offer) {
   const Case prompt =
       with(widened(offer.base, offer), offer, "position_from=5; batch=1; tokens=272; heads=4");
-  return sequence(prompt, most_calls,
-                  [&](Case& call, std::size_t) { call.position_from = prompt.position_from; });
+  return sequence(prompt, most_calls, [](std::size_t) { return "position_from=5"; });
 }
 
 void draw_calls(Case& c, const Offer& offer) {
