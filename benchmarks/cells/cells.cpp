@@ -41,7 +41,7 @@ TimingRow known_row(const Workload& w, bool table) {
 
 namespace {
 
-/// A cell in the memory of the host, timed by who calls it.
+/// A cell in the memory of the host, timed by its caller.
 class HostCell : public Cell {
  public:
   /// The change comes before any call in half of the epochs, before one of the last eight in the

@@ -55,7 +55,7 @@ class Cell {
   virtual Epoch draw_epoch(std::int64_t calls, std::uint64_t& random) = 0;
   /// Makes the calls of an epoch. Returns false if a call failed; then there is a refusal.
   virtual bool run(const Epoch& epoch) = 0;
-  /// The time of the last run() in s, by the cell's own clock; empty: who calls it takes the time.
+  /// The time of the last run() in s, by the cell's own clock; empty: the caller takes the time.
   virtual std::optional<double> own_s() const { return {}; }
   /// With a clock of its own, the calls of an epoch: a multiple of the first number, and at most
   /// the second.

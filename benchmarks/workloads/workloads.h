@@ -22,8 +22,8 @@ namespace ropewalk::bench {
 enum class WorkloadLayout : std::int32_t { packed, head_major, fused, padded };
 
 /// A case with a name: one model shape in one phase. Its tensors are Q and K, and V where rows are
-/// appended to a cache (take_append). What a case says about a kernel and a property is left to who
-/// asks. In place the other operation undoes its own, call by call.
+/// appended to a cache (take_append). What a case says about a kernel and a property is left to
+/// the caller. In place the other operation undoes its own, call by call.
 struct Workload : harness::Case {
   Workload() {
     tensors.resize(2);

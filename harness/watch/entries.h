@@ -1,5 +1,5 @@
-// Calls the entries of a kernel, and holds each to what the contract demands of its thread. Whoever
-// calls a kernel, to verify or to time it, does so here.
+// Calls the entries of a kernel, and holds each to what the contract demands of its thread. Each
+// call of a kernel, to verify or to time it, is made here.
 #pragma once
 #include <cxxabi.h>
 

@@ -120,9 +120,9 @@ Worker::TimeResult Worker::time(const std::string& board, double silence_limit_s
     label = read_label();
     return {end_of(how, {}), 0, label};
   };
-  const auto ended_for = [&](const std::string& what, const std::string& who) -> TimeResult {
+  const auto ended_for = [&](const std::string& what, const std::string& kernel) -> TimeResult {
     stop();
-    return {{CallResult::Kind::crash, what}, 0, who};
+    return {{CallResult::Kind::crash, what}, 0, kernel};
   };
   std::memcpy(reserve_buffers(board.size()), board.data(), board.size());
   const Received sent = send_request({.command = Command::time, .text_bytes = board.size()});

@@ -347,7 +347,7 @@ TEST(Judges, AnErrorWhileRowsAreTakenEndsAllJudges) {
   EXPECT_EQ(rows, 2);
 }
 
-// ---- who is charged
+// ---- the form that is charged
 
 using Charged = std::pair<std::string, Verdict>;
 class OnePairing : public testing::TestWithParam<Charged> {};

@@ -177,9 +177,9 @@ def main(target, glob, position, first, *wanted):
         before = tell_changes(provider.name, before)
 
 
-def tell_changes(who, before):
+def tell_changes(name, before):
     after = state()
     for what in before:
         if after[what] != before[what]:
-            say("note", f"{who} changes {what}")
+            say("note", f"{name} changes {what}")
     return after

@@ -81,7 +81,7 @@ TEST(Budget, EndsWhenThereIsNoTimeForAnotherLaunch) {
   EXPECT_EQ(over.share_s(3), 1e-3);
 }
 
-// Whoever fits is answered: the costliest group goes first, and not all do.
+// A group that fits the budget is answered: the costliest goes first, and not all do.
 TEST(Budget, GroupsWithoutTimeLeaveItToTheOthers) {
   const auto now = Clock::now();
   Budget budget(Effort{10, 0, 0, 0, 1000, false}, now - std::chrono::seconds(400), 0.01);

@@ -86,8 +86,8 @@ void judge(VerdictRow& row, const Heard& heard, const std::string& error,
                : !heard.has_summary         ? "compute-sanitizer gave no summary"
                : heard.cases == 0           ? "no case ran"
                                             : "";
-  for (const auto& [who, words] : {std::pair{"; it said: ", heard.line}, {"; ", heard.failed}})
-    if (!words.empty()) row.reason += who + words;
+  for (const auto& [prefix, words] : {std::pair{"; it said: ", heard.line}, {"; ", heard.failed}})
+    if (!words.empty()) row.reason += prefix + words;
   row.verdict = row.reason.empty() ? Verdict::pass : Verdict::skipped;
 }
 

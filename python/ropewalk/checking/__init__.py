@@ -51,7 +51,7 @@ class Report:
         for r in self.rows:
             if r["verdict"] == "ok":
                 right.setdefault(named(r), []).append(r["text"])
-        lines += [f"{'ok':<10} {who}: {'; '.join(texts)}" for who, texts in right.items()]
+        lines += [f"{'ok':<10} {name}: {'; '.join(texts)}" for name, texts in right.items()]
         wrong = sum(r["verdict"] == "FAIL" for r in self.rows)
         others = sum(r["verdict"] in order[1:3] for r in self.rows)
         end = f"{wrong} wrong" if wrong or right else "nothing was judged"
