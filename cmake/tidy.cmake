@@ -18,7 +18,7 @@ endfunction()
 # that matches counts. A room includes only rooms from lines above its own.
 set(truth "reference/|kernels/api/")
 set(cases "base/|harness/cases/|${truth}")
-set(table "covering/|array/|[a-z_]+[.]h")
+set(table "array/|[a-z_]+[.]h")
 set(suite "base/|harness/|${truth}|reports/record/")
 set(layers
   "kernels/(api|common)/[a-z0-9_]+_test.cpp=kernels/(api|common)/|reference/"
@@ -54,7 +54,6 @@ set(layers
   "properties/mutants/=properties/mutants/|kernels/(api|common)/"
   "properties/(truth|algebra|memory)/=${cases}|harness/judge/|properties/(@1/|[a-z_]+[.]h)"
   "properties/explain/=${cases}|harness/judge/|properties/(explain/|${table})"
-  "properties/covering/=harness/cases/|properties/covering/"
   "properties/array/=${suite}|properties/(${table})"
   "properties/search/=${suite}|properties/(explain/|search/|${table})"
   "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|${table})"
@@ -75,7 +74,7 @@ set(request "tools/launches/board.cpp")
 set(fields "benchmarks/configs/(json_fields|released_configs_test).cpp")
 set(host "tools/host/worker_library")
 set(owners
-  "rapidcheck=properties/search/run_property.cpp"
+  "rapidcheck=properties/array/generator.cpp"
   "boost/multiprecision=reference/(real.h|oracle.cpp|testing/second_[a-z.]+)"
   "boost/math/distributions=reports/numbers/ratio_interval.cpp"
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/testing/[a-z_]+.cpp"

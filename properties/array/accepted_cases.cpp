@@ -1,7 +1,5 @@
 #include "properties/array/accepted_cases.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "harness/cases/data.h"
@@ -31,72 +29,14 @@ void set_layout_levels(Levels& levels, const Case& base) {
 
 }  // namespace
 
-ArrayModel::ArrayModel(const OfferedLevels& offered) : offered_(offered) {
-  for (const auto& levels : offered.of) model_.levels.push_back(static_cast<int>(levels.size()));
-  const harness::Case& base = offered.base;
-  for (const Requirement& r : requirements())
-    model_.constraints.push_back(constraint(
-        r.factors, [&](const Levels& l) { return r.holds(l, base.dtype, base.contract); }));
-  const std::vector head{Factor::rotary_dim, Factor::room, Factor::window};
-  model_.constraints.push_back(constraint(head, [&](const Levels& l) {
-    const std::array<int, 3> wanted{l[Factor::rotary_dim], l[Factor::room], l[Factor::window]};
-    return std::ranges::find(offered_.no_such_head, wanted) == offered_.no_such_head.end();
-  }));
-}
-
-Constraint ArrayModel::constraint(const std::vector<Factor>& factors,
-                                  const std::function<bool(const Levels&)>& holds) const {
-  Constraint out;
-  for (const Factor f : factors) out.factors.push_back(static_cast<int>(index_of(f)));
-  out.allows = [this, factors, holds](std::span<const int> levels) {
-    Levels l = offered_.simplest;
-    for (std::size_t i = 0; i < factors.size(); ++i) {
-      const std::size_t f = index_of(factors[i]);
-      l.of[f] = offered_.of[f][static_cast<std::size_t>(levels[i])];
-    }
-    return holds(l);
+RowSearch search_of(const OfferedLevels& offered) {
+  RowSearch search(offered.of, rule_tables(offered.base.dtype, offered.base.contract));
+  const auto has_head = [&](const Levels& l) {
+    const std::array wanted{l[Factor::rotary_dim], l[Factor::room], l[Factor::window]};
+    return std::ranges::find(offered.no_such_head, wanted) == offered.no_such_head.end();
   };
-  return out;
-}
-
-Levels ArrayModel::levels_of(const Row& row) const {
-  Levels out;
-  for (std::size_t f = 0; f < factor_count; ++f) out.of[f] = offered_.of[f][row[f]];
-  return out;
-}
-
-std::optional<Row> ArrayModel::row_of(const Levels& levels) const {
-  Row row;
-  for (std::size_t f = 0; f < factor_count; ++f) {
-    const int place = place_of(static_cast<Factor>(f), levels.of[f]).level;
-    if (place == model_.levels[f]) return {};
-    row.push_back(static_cast<std::uint8_t>(place));
-  }
-  return row;
-}
-
-FactorLevel ArrayModel::place_of(Factor f, int level) const {
-  const auto& levels = offered_.of[index_of(f)];
-  const auto found = std::find(levels.begin(), levels.end(), level);
-  return {static_cast<int>(index_of(f)), static_cast<int>(found - levels.begin())};
-}
-
-std::string ArrayModel::words_of(const LevelTuple& tuple) const {
-  std::string out;
-  for (const FactorLevel& each : tuple) {
-    const auto f = static_cast<std::size_t>(each.factor);
-    const FactorRow& words = factor_table()[f];
-    const int level = offered_.of[f][static_cast<std::size_t>(each.level)];
-    out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", words.name,
-                       words.levels[static_cast<std::size_t>(level)]);
-  }
-  return out;
-}
-
-std::string ArrayModel::words_of(const Row& row) const {
-  LevelTuple tuple;
-  for (std::size_t f = 0; f < row.size(); ++f) tuple.push_back({static_cast<int>(f), row[f]});
-  return words_of(tuple);
+  search.require({{Factor::rotary_dim, Factor::room, Factor::window}, has_head});
+  return search;
 }
 
 // ---- the levels of a kernel's simplest case (harness/judge/offer.h)
@@ -126,7 +66,8 @@ OfferedLevels base_alone(const Case& base) {
   OfferedLevels offered;
   offered.base = base;
   Levels& simplest = offered.simplest = levels_of_base(base);
-  for (std::size_t f = 0; f < factor_count; ++f) offered.of[f] = {simplest.of[f]};
+  for (std::size_t f = 0; f < factor_count; ++f)
+    offered.of.add(static_cast<Factor>(f), simplest.of[f]);
   const TensorCase& first = base.tensors[0];
   Sizes& sizes = offered.accepted;
   sizes.tokens[simplest[Factor::tokens]] = {base.tokens};
@@ -150,45 +91,43 @@ OfferedLevels base_alone(const Case& base) {
   int& bytes = simplest[Factor::bytes];
   bytes = 0;
   while (bytes + 1 < level_count(Factor::bytes) && !are_possible(simplest, base)) ++bytes;
-  offered.of[index_of(Factor::bytes)] = {bytes};
+  offered.of[Factor::bytes] = 0;
+  offered.of.add(Factor::bytes, bytes);
   return offered;
 }
 
 std::optional<Case> AcceptedCases::of(const Levels& levels, std::uint64_t seed) const {
   // First with any sizes, then with sizes that were accepted before.
   constexpr std::uint64_t tries = 6;
-  const OfferedLevels& offered = model_.offered();
   for (std::uint64_t i = 0; i < tries; ++i) {
-    const Sizes& sizes = i < 2 ? offered.free : offered.accepted;
-    const auto c = case_of(levels, offered.base, sizes, hash(seed, i), shape_);
+    const Sizes& sizes = i < 2 ? offered_.free : offered_.accepted;
+    const auto c = case_of(levels, offered_.base, sizes, hash(seed, i), shape_);
     if (c && questions_.accepts(*c)) return c;
   }
   return {};
 }
 
 bool AcceptedCases::fit(const Levels& levels, std::uint64_t seed) const {
-  const OfferedLevels& offered = model_.offered();
-  return case_of(levels, offered.base, offered.free, seed, shape_).has_value();
+  return case_of(levels, offered_.base, offered_.free, seed, shape_).has_value();
 }
 
 LevelTuple AcceptedCases::refused_together(Levels refused, std::uint64_t seed) const {
-  const OfferedLevels& offered = model_.offered();
   // Levels without sizes are brought back to others without sizes, and refused ones to refused
   // ones: else two causes would be learned as one.
   const bool fitted = fit(refused, seed);
   std::vector<Factor> needed;
   for (std::size_t f = 0; f < factor_count; ++f) {
-    if (refused.of[f] == offered.simplest.of[f]) continue;
+    if (refused.of[f] == offered_.simplest.of[f]) continue;
     Levels simpler = refused;
-    simpler.of[f] = offered.simplest.of[f];
-    if (are_possible(simpler, offered.base) && fit(simpler, hash(seed, f)) == fitted &&
+    simpler.of[f] = offered_.simplest.of[f];
+    if (are_possible(simpler, offered_.base) && fit(simpler, hash(seed, f)) == fitted &&
         !of(simpler, hash(seed, f)))
       refused = simpler;
     else
       needed.push_back(static_cast<Factor>(f));
   }
   LevelTuple tuple;
-  for (const Factor f : needed) tuple.push_back(model_.place_of(f, refused[f]));
+  for (const Factor f : needed) tuple.push_back({f, refused[f]});
   return tuple;
 }
 

@@ -1,45 +1,22 @@
 // Cases of levels that a kernel takes, and the levels that it refuses together.
 #pragma once
-#include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "properties/array/factor_case.h"
+#include "properties/array/generator.h"
 #include "properties/array/offered_levels.h"
-#include "properties/covering/covering.h"
 
 namespace ropewalk::properties {
 
-/// The covering array's model of what a kernel offers: the factors of the table, with the levels
-/// that the kernel takes. Keeps a reference to `offered`.
-class ArrayModel {
- public:
-  explicit ArrayModel(const OfferedLevels& offered);
+/// A search for rows of the levels that a kernel takes.
+RowSearch search_of(const OfferedLevels& offered);
 
-  const CoveringModel& model() const { return model_; }
-  const OfferedLevels& offered() const { return offered_; }
-  /// A constraint over levels of the table. `holds` reads the named factors alone.
-  Constraint constraint(const std::vector<Factor>& factors,
-                        const std::function<bool(const Levels&)>& holds) const;
-  Levels levels_of(const Row& row) const;
-  /// The row of these levels; empty if the kernel does not offer one of them.
-  std::optional<Row> row_of(const Levels& levels) const;
-  FactorLevel place_of(Factor f, int level) const;
-  /// In words: "tokens: 1, heads: 2".
-  std::string words_of(const LevelTuple& tuple) const;
-  std::string words_of(const Row& row) const;
-
- private:
-  const OfferedLevels& offered_;
-  CoveringModel model_;
-};
-
-/// Keeps references to the questions and the model.
+/// Keeps references to the questions and the levels.
 class AcceptedCases {
  public:
-  AcceptedCases(harness::Questions& questions, const ArrayModel& model, ShapeCase shape = nullptr)
-      : questions_(questions), model_(model), shape_(std::move(shape)) {}
+  AcceptedCases(harness::Questions& questions, const OfferedLevels& offered,
+                ShapeCase shape = nullptr)
+      : questions_(questions), offered_(offered), shape_(std::move(shape)) {}
 
   /// A case of these levels that the kernel takes, of several sizes that are asked for.
   std::optional<harness::Case> of(const Levels& levels, std::uint64_t seed) const;
@@ -51,7 +28,7 @@ class AcceptedCases {
 
  private:
   harness::Questions& questions_;
-  const ArrayModel& model_;
+  const OfferedLevels& offered_;
   ShapeCase shape_;
 };
 

@@ -22,42 +22,40 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// Where a kernel most often has a second path: the full profile meets four of these at once.
-const std::vector<Factor>& path_factors() {
-  using enum Factor;
-  static const std::vector<Factor> all{operation, placement,  position_type, in_layout, out_layout,
-                                       window,    rotary_dim, heads,         tokens,    batch};
-  return all;
-}
-
 // Rows of some levels that meet all interactions of some strength. Small rows come first: they cost
 // least, so large ones need only meet what is left.
 struct ArrayPhase {
-  Strength strength;
-  bool hiding;        ///< levels that hide errors of other factors are allowed
-  int most_bytes;     ///< the highest level of bytes
-  std::int64_t most;  ///< the least bytes that the levels of sizes allow may be this; 0: any
+  int strength;
+  bool hiding;                       ///< levels that hide errors of other factors are allowed
+  int most_bytes;                    ///< the highest level of bytes
+  bool small;                        ///< the levels of sizes allow `few_bytes`
+  std::vector<Factor> factors = {};  ///< empty: all
 };
 
+// Above this, a case takes longer than all small ones that a row of the array could replace.
+constexpr std::int64_t few_bytes = 512 * 1024;
+
 std::vector<ArrayPhase> phases_of(Profile profile) {
-  // Above this, a case takes longer than all small ones that a row of the array could replace.
-  constexpr std::int64_t middle = 512 * 1024;
-  const Strength two{2, {}}, three{3, {}};
   std::vector<ArrayPhase> out;
-  const auto add = [&](const Strength& strength, bool large) {
+  const auto add = [&](int strength, bool large) {
     for (const bool hiding : {false, true}) {
-      out.push_back({strength, hiding, level::level_1, middle});
-      out.push_back({strength, hiding, level::level_2, middle});
-      if (large) out.push_back({strength, hiding, level::beyond, 0});
+      out.push_back({strength, hiding, level::level_1, true});
+      out.push_back({strength, hiding, level::level_2, true});
+      if (large) out.push_back({strength, hiding, level::beyond, false});
     }
   };
-  add(two, true);
+  add(2, true);
   if (profile == Profile::smoke) return out;
-  add(three, profile == Profile::full);
+  add(3, profile == Profile::full);
   if (profile == Profile::standard) return out;
-  Strength four{4, {}};
-  for (const Factor f : path_factors()) four.factors.push_back(static_cast<int>(index_of(f)));
-  out.push_back({four, false, level::level_2, middle});
+  // Where a kernel most often has a second path, four levels meet at once.
+  using enum Factor;
+  out.push_back({4,
+                 false,
+                 level::level_2,
+                 true,
+                 {operation, placement, position_type, in_layout, out_layout, window, rotary_dim,
+                  heads, tokens, batch}});
   return out;
 }
 
@@ -77,7 +75,6 @@ struct JudgedRow {
     Finding finding;
     std::optional<Case> failing;
   };
-  Row row;
   Levels levels;
   Case of;
   std::vector<Result> results = {};
@@ -99,14 +96,20 @@ class ArrayRun {
         limits_(limits),
         questions_(answers.questions),
         offered_(answers.levels),
-        model_(offered_),
-        cases_(questions_, model_),
+        search_(search_of(offered_)),
+        cases_(questions_, offered_),
+        few_bytes_(
+            std::make_shared<const RuleTable>(Rule{{size_factors.begin(), size_factors.end()},
+                                                   [dtype = offered_.base.dtype](const Levels& l) {
+                                                     return least_bytes(l, dtype) <= few_bytes;
+                                                   }},
+                                              offered_.of)),
         failed_at_(properties.size()) {
     for (std::atomic<std::size_t>& row : failed_at_) row = never;
     for (const Property* each : properties_) out_.runs[each->name];
     if (limits_.large == nullptr) return;
     for (const Levels& levels : *limits_.large)
-      if (const auto row = model_.row_of(levels)) rows_of_others_.push_back(*row);
+      if (offered_.of.has(levels)) rows_of_others_.push_back(levels);
   }
 
   ArrayResult run() {
@@ -147,32 +150,30 @@ class ArrayRun {
       if (may_go_on()) run_phase(phase);
   }
 
-  CoveringModel model_of(const ArrayPhase& phase) const {
-    CoveringModel model = model_.model();
-    const auto add = [&](const std::vector<Factor>& factors,
-                         const std::function<bool(const Levels&)>& holds) {
-      model.constraints.push_back(model_.constraint(factors, holds));
-    };
-    add({Factor::bytes}, [&](const Levels& l) { return l[Factor::bytes] <= phase.most_bytes; });
-    if (phase.most > 0)
-      add({size_factors.begin(), size_factors.end()},
-          [&](const Levels& l) { return least_bytes(l, offered_.base.dtype) <= phase.most; });
-    if (!phase.hiding)
-      for (const Factor f : {Factor::position_strides, Factor::data, Factor::callers})
-        add({f}, [f](const Levels& l) { return !hides_others(f, l[f]); });
-    return model;
+  RowSearch search_in(const ArrayPhase& phase) const {
+    LevelSets levels = all_levels();
+    for (std::size_t f = 0; f < factor_count; ++f)
+      for (int level = 0; level < most_levels; ++level) {
+        const auto factor = static_cast<Factor>(f);
+        const bool hides = factor != Factor::planes && hides_others(factor, level);
+        const bool is_large = factor == Factor::bytes && level > phase.most_bytes;
+        if (is_large || (hides && !phase.hiding)) levels.remove(factor, level);
+      }
+    RowSearch search = search_;
+    search.restrict_to(levels);
+    if (phase.small) search.require(few_bytes_);
+    return search;
   }
 
   void run_phase(const ArrayPhase& phase) {
-    const std::uint64_t seed = hash(limits_.seed, 0xc0, phase.strength.t, phase.most_bytes,
-                                    static_cast<int>(phase.hiding));
+    const std::uint64_t seed =
+        hash(limits_.seed, 0xc0, phase.strength, phase.most_bytes, static_cast<int>(phase.hiding));
     try {
-      Cover cover(model_of(phase), {phase.strength}, seed);
-      for (const LevelTuple& tuple : forbidden_) cover.forbid(tuple);
-      for (const JudgedRow& earlier : rows_) cover.took(earlier.row);
+      Cover cover(search_in(phase), phase.strength, seed, phase.factors);
+      for (const JudgedRow& earlier : rows_) cover.took(earlier.levels);
       if (limits_.large != nullptr && phase.most_bytes >= level::level_2) {
         run_rows_of(cover, own_large_cases(phase));
-        for (const Row& row : rows_of_others_) cover.took(row);
+        for (const Levels& row : rows_of_others_) cover.took(row);
       }
       run_rows_of(cover, everything);
     } catch (const std::invalid_argument&) {  // no row has these levels
@@ -181,19 +182,18 @@ class ArrayRun {
 
   void run_rows_of(Cover& cover, int most) {
     for (int ran = 0; ran < most && may_go_on();) {
-      const std::optional<Row> row = cover.next();
-      if (!row) return;
+      const std::optional<Levels> levels = cover.next();
+      if (!levels) return;
       const std::uint64_t seed = hash(limits_.seed, 0xa44a, ++seeds_);
-      const Levels levels = model_.levels_of(*row);
-      if (const std::optional<Case> c = cases_.of(levels, seed)) {
-        cover.took(*row);
+      if (const std::optional<Case> c = cases_.of(*levels, seed)) {
+        cover.took(*levels);
         ++ran;
-        hand_out({*row, levels, *c});
-      } else if (const LevelTuple tuple = cases_.refused_together(levels, seed);
+        hand_out({*levels, *c});
+      } else if (const LevelTuple tuple = cases_.refused_together(*levels, seed);
                  !tuple.empty() && !questions_.died()) {
         ++refusals_;
         cover.forbid(tuple);
-        forbidden_.push_back(tuple);
+        search_.forbid(tuple);
       } else {
         return;
       }
@@ -253,7 +253,7 @@ class ArrayRun {
         add_up(row, i, out_.runs[properties_[i]->name]);
       if (!row.killed.empty()) return skip_rest(row.killed);
       if (!row.ran) continue;
-      met_.push_back(row.row);
+      met_.push_back(row.levels);
       if (limits_.large != nullptr && row.levels[Factor::bytes] >= level::level_2)
         limits_.large->push_back(row.levels);
     }
@@ -369,14 +369,13 @@ class ArrayRun {
   void count(const std::vector<ArrayPhase>& phases) {
     for (const int strength : {2, 3}) {
       if (std::none_of(phases.begin(), phases.end(),
-                       [&](const ArrayPhase& phase) { return phase.strength.t == strength; }))
+                       [&](const ArrayPhase& phase) { return phase.strength == strength; }))
         continue;
-      Cover all(model_.model(), {{strength, {}}}, 1);
-      for (const LevelTuple& tuple : forbidden_) all.forbid(tuple);
+      Cover all(search_, strength, 1);
       for (const auto* rows : {&met_, &rows_of_others_})
-        for (const Row& row : *rows) all.took(row);
+        for (const Levels& row : *rows) all.took(row);
       out_.coverage.push_back({strength, all.coverage()});
-      for (const LevelTuple& tuple : all.missing()) out_.not_met.push_back(model_.words_of(tuple));
+      for (const LevelTuple& tuple : all.missing()) out_.not_met.push_back(words_of(tuple));
     }
   }
 
@@ -388,14 +387,14 @@ class ArrayRun {
   ArrayLimits limits_;
   Questions& questions_;
   const OfferedLevels& offered_;
-  ArrayModel model_;
+  RowSearch search_;
   AcceptedCases cases_;
+  std::shared_ptr<const RuleTable> few_bytes_;
   ArrayResult out_;
   std::uint64_t seeds_ = 0;
   int refusals_ = 0;
-  std::vector<LevelTuple> forbidden_;
-  std::vector<Row> met_;             // by the rows that ran
-  std::vector<Row> rows_of_others_;  // of large cases, met in other pairings and data types
+  std::vector<Levels> met_;             // by the rows that ran
+  std::vector<Levels> rows_of_others_;  // of large cases, met in other pairings and data types
 
   std::mutex mutex_;  // of the next five
   std::condition_variable changed_;

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "properties/array/generator.h"
 #include "properties/array/offered_levels.h"
-#include "properties/covering/covering.h"
 #include "properties/judge_threads.h"
 #include "properties/property.h"
 #include "properties/property_run.h"

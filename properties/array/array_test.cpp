@@ -15,6 +15,7 @@
 #include "properties/array/array_run.h"
 #include "properties/array/factor_table.h"
 #include "properties/array/offered_features.h"
+#include "properties/array/requirements.h"
 
 namespace ropewalk::properties {
 namespace {
@@ -32,7 +33,7 @@ OfferedLevels everything(Dtype dtype, std::int32_t contract) {
     const auto factor = static_cast<Factor>(f);
     const int count =
         is_of_tables(factor) && contract != ROPE_CONTRACT_TABLE ? 1 : level_count(factor);
-    for (int level = 0; level < count; ++level) out.of[f].push_back(level);
+    for (int level = 0; level < count; ++level) out.of.add(factor, level);
   }
   for (int dim = 0; dim < level_count(Factor::rotary_dim); ++dim)
     for (int room = 0; room < level_count(Factor::room); ++room)
@@ -93,18 +94,16 @@ class EachForm : public testing::TestWithParam<std::tuple<Dtype, std::int32_t>> 
 TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
   const auto [dtype, contract] = GetParam();
   const OfferedLevels offered = everything(dtype, contract);
-  const ArrayModel space(offered);
   std::set<std::pair<std::size_t, int>> met;
   std::uint64_t seed = 0;
   std::int64_t callers = 0, share = 0, fresh = 0;
-  Cover cover(space.model(), {{2, {}}}, 7);
-  while (const std::optional<Row> next = cover.next()) {
-    const Row& row = *next;
-    cover.took(row);
-    const Levels levels = space.levels_of(row);
+  Cover cover(search_of(offered), 2, 7);
+  while (const std::optional<Levels> next = cover.next()) {
+    const Levels& levels = *next;
+    cover.took(levels);
     for (std::uint64_t other = 0; other < 20; ++other) {
       const auto drawn = case_of(levels, offered.base, offered.free, hash(seed, other));
-      ASSERT_TRUE(drawn) << space.words_of(row);
+      ASSERT_TRUE(drawn);
       EXPECT_LE(bytes_moved(*drawn), std::int64_t{64} << 20) << to_text(*drawn);
       if (drawn->callers == 1) continue;
       ++callers;
@@ -112,7 +111,7 @@ TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
       fresh += drawn->fresh ? 1 : 0;
     }
     const auto c = case_of(levels, offered.base, offered.free, hash(++seed));
-    ASSERT_TRUE(c) << space.words_of(row);
+    ASSERT_TRUE(c);
     SCOPED_TRACE(to_text(*c));
     EXPECT_TRUE(are_possible(levels, offered.base));
     expect_levels(*c, levels);
@@ -127,10 +126,9 @@ TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
     EXPECT_LE(10 * on, 6 * callers);
   }
   for (std::size_t f = 0; f < factor_count; ++f)
-    for (const int level : offered.of[f])
-      EXPECT_TRUE(met.contains({f, level}))
-          << factor_table()[f].name << " "
-          << factor_table()[f].levels[static_cast<std::size_t>(level)];
+    for (int level = 0; level < most_levels; ++level)
+      EXPECT_EQ(met.contains({f, level}), offered.of.has(static_cast<Factor>(f), level))
+          << words_of({{static_cast<Factor>(f), level}});
 }
 INSTANTIATE_TEST_SUITE_P(
     All, EachForm,
@@ -291,8 +289,8 @@ TEST_F(Arrays, CutShortSayWhatTheyDidNotMeet) {
 }
 
 TEST(CoverageWords, AreNeverRoundedUp) {
-  EXPECT_EQ(words_of({}), "");
-  EXPECT_EQ(words_of({{2, {1000, 1000}}, {3, {100'000, 99'999}}}),
+  EXPECT_EQ(words_of(std::vector<ArrayCoverage>{}), "");
+  EXPECT_EQ(words_of(std::vector<ArrayCoverage>{{2, {1000, 1000}}, {3, {100'000, 99'999}}}),
             "covered 100 % of 2-way, 99.9 % of 3-way interactions of what the kernel offers");
 }
 

@@ -1,5 +1,7 @@
 #include "properties/array/factor_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/cases/axes.h"
@@ -296,6 +298,24 @@ const std::array<FactorRow, factor_count> table{{
 
 const std::array<FactorRow, factor_count>& factor_table() {
   return table;
+}
+
+LevelSets all_levels() {
+  LevelSets all;
+  for (std::size_t f = 0; f < factor_count; ++f)
+    for (int level = 0; level < std::ssize(table[f].levels); ++level)
+      all.add(static_cast<Factor>(f), level);
+  return all;
+}
+
+std::string words_of(const LevelTuple& tuple) {
+  std::string out;
+  for (const auto& [f, level] : tuple) {
+    const FactorRow& words = table[index_of(f)];
+    out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", words.name,
+                       words.levels[static_cast<std::size_t>(level)]);
+  }
+  return out;
 }
 
 bool hides_others(Factor f, int level) {

@@ -1,6 +1,7 @@
 // The factor table: a row for each factor. A new level is a name in factors.h, here its word and
 // how it is set, and in requirements.h what it requires.
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,11 @@ const std::array<FactorRow, factor_count>& factor_table();
 inline int level_count(Factor f) {
   return static_cast<int>(factor_table()[index_of(f)].levels.size());
 }
+
+/// All levels of all factors.
+LevelSets all_levels();
+/// In words: "tokens: 1, heads: 2".
+std::string words_of(const LevelTuple& tuple);
 
 /// True if errors of other factors may not show with this level: most outputs are then not judged,
 /// or do not depend on what went wrong.

@@ -7,6 +7,7 @@
 // or three levels in few cases.
 #pragma once
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -68,6 +69,41 @@ struct Levels {
   int operator[](Factor f) const { return of[index_of(f)]; }
   bool operator==(const Levels&) const = default;
 };
+
+inline constexpr int most_levels = 8;  ///< of a factor
+
+/// For each factor a set of its levels, as bits.
+struct LevelSets {
+  std::array<std::uint8_t, factor_count> of{};
+  bool has(const Levels& levels) const {
+    for (std::size_t f = 0; f < factor_count; ++f)
+      if (!has(static_cast<Factor>(f), levels.of[f])) return false;
+    return true;
+  }
+  std::uint8_t& operator[](Factor f) { return of[index_of(f)]; }
+  std::uint8_t operator[](Factor f) const { return of[index_of(f)]; }
+  bool has(Factor f, int level) const { return (of[index_of(f)] >> level & 1) != 0; }
+  void add(Factor f, int level) { of[index_of(f)] |= static_cast<std::uint8_t>(1 << level); }
+  void remove(Factor f, int level) { of[index_of(f)] &= static_cast<std::uint8_t>(~(1 << level)); }
+  /// One of the factor's, by any number.
+  int pick(Factor f, std::uint64_t any) const {
+    unsigned bits = of[index_of(f)];
+    for (auto skipped = any % static_cast<unsigned>(std::popcount(bits)); skipped > 0; --skipped)
+      bits &= bits - 1;
+    return std::countr_zero(bits);
+  }
+  int last(Factor f) const { return std::bit_width(of[index_of(f)]) - 1; }
+  bool operator==(const LevelSets&) const = default;
+};
+
+/// A level of one factor.
+struct FactorLevel {
+  Factor factor{};
+  int level = 0;
+  auto operator<=>(const FactorLevel&) const = default;  // NOLINT: clang-tidy 14 sees a null
+};
+/// Levels of different factors.
+using LevelTuple = std::vector<FactorLevel>;
 
 /// Levels that have a meaning beyond their place in the table.
 namespace level {

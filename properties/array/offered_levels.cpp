@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "properties/array/factor_table.h"
@@ -56,16 +57,16 @@ class Repair {
 
   /// True if visit(levels) was true for some levels.
   bool run(const Levels& levels, std::array<bool, factor_count> kept, int changes) {
-    const Requirement* const unmet = first_unmet(levels);
+    const Rule* const unmet = first_unmet(levels);
     if (unmet == nullptr) return --tries_ >= 0 && visit_(levels);
     if (changes == 0 || tries_ <= 0) return false;
     for (const Factor f : unmet->factors) {
       if (kept[index_of(f)]) continue;
-      for (const int level : offered_.of[index_of(f)]) {
-        if (level == levels[f]) continue;
+      for (int level = 0; level < most_levels; ++level) {
+        if (level == levels[f] || !offered_.of.has(f, level)) continue;
         Levels changed = levels;
         changed[f] = level;
-        if (!unmet->holds(changed, offered_.base.dtype, offered_.base.contract)) continue;
+        if (!unmet->holds(changed)) continue;
         auto keeps = kept;
         keeps[index_of(f)] = true;
         if (run(changed, keeps, changes - 1)) return true;
@@ -75,9 +76,9 @@ class Repair {
   }
 
  private:
-  const Requirement* first_unmet(const Levels& levels) const {
-    for (const Requirement& r : requirements())
-      if (!r.holds(levels, offered_.base.dtype, offered_.base.contract)) return &r;
+  const Rule* first_unmet(const Levels& levels) const {
+    for (const Rule& rule : rules_of(offered_.base.dtype, offered_.base.contract))
+      if (!rule.holds(levels)) return &rule;
     return nullptr;
   }
 
@@ -121,14 +122,8 @@ class Asking {
   static bool is_count(Factor f) {
     return f == Factor::tokens || f == Factor::batch || f == Factor::heads;
   }
-  bool has(Factor f, int level) const {
-    const auto& levels = out_.of[index_of(f)];
-    return std::find(levels.begin(), levels.end(), level) != levels.end();
-  }
-  void add(Factor f, int level) {
-    auto& levels = out_.of[index_of(f)];
-    if (!has(f, level)) levels.insert(std::upper_bound(levels.begin(), levels.end(), level), level);
-  }
+  bool has(Factor f, int level) const { return out_.of.has(f, level); }
+  void add(Factor f, int level) { out_.of.add(f, level); }
 
   // What flags and the contract rule out is not asked for.
   bool promised(Factor f, int level) const {
@@ -152,7 +147,8 @@ class Asking {
                       const Sizes* only) {
     const std::function<bool(const Levels&)> visit = [&](const Levels& repaired) {
       Levels l = repaired;  // the accepted sizes may need more bytes than their levels do
-      for (const int bytes : out_.of[index_of(Factor::bytes)]) {
+      for (int bytes = 0; bytes < level_count(Factor::bytes); ++bytes) {
+        if (!has(Factor::bytes, bytes)) continue;
         l[Factor::bytes] = bytes;
         for (std::uint64_t seed = 1; seed <= 2 && are_possible(l, out_.base); ++seed) {
           const auto c = case_of(l, out_.base, only != nullptr ? *only : out_.accepted, seed);
@@ -197,7 +193,7 @@ class Asking {
   // The largest accepted count, by bisection between the last accepted one and the first of the
   // level above, which is refused. It is one of the counts that cases take from then on.
   void find_limit(Factor f) {
-    const int top = out_.of[index_of(f)].back();
+    const int top = out_.of.last(f);
     if (top + 1 >= level_count(f)) return;
     auto& accepted = counts(out_.accepted, f)[top];
     const auto takes_count = [&](std::int64_t count) {
@@ -350,12 +346,6 @@ OfferedLevels ask_levels(Questions& questions, const Offer& offer) {
   return Asking(questions, offer).run();
 }
 
-bool are_possible(const Levels& levels, const Case& base) {
-  return std::all_of(requirements().begin(), requirements().end(), [&](const Requirement& r) {
-    return r.holds(levels, base.dtype, base.contract);
-  });
-}
-
 std::vector<std::string> not_offered(const OfferedLevels& offered, const AskedShapes* shapes) {
   std::vector<std::string> out;
   const bool table = offered.base.contract == ROPE_CONTRACT_TABLE;
@@ -367,8 +357,7 @@ std::vector<std::string> not_offered(const OfferedLevels& offered, const AskedSh
     const Factor first = kind == ROPE_EXT_AXES     ? Factor::axes
                          : kind == ROPE_EXT_APPEND ? Factor::append
                                                    : factor;
-    const auto& levels = offered.of[index_of(first)];
-    if (kind != 0 && levels.size() == 1 && levels[0] == 0) {  // nothing of it is offered
+    if (kind != 0 && offered.of[first] == 1) {  // nothing of it is offered
       const bool is_named = (offered.extensions & extension_bit(kind)) != 0;
       if (factor == first && is_named)
         out.push_back(
@@ -378,7 +367,7 @@ std::vector<std::string> not_offered(const OfferedLevels& offered, const AskedSh
       continue;
     }
     const FactorRow& words = factor_table()[f];
-    if (!words.refused.empty() && offered.of[f].size() == 1) {
+    if (!words.refused.empty() && std::has_single_bit(offered.of.of[f])) {
       out.emplace_back(words.refused);
       continue;
     }
@@ -387,9 +376,9 @@ std::vector<std::string> not_offered(const OfferedLevels& offered, const AskedSh
       out.push_back(fmt::format("more than {} {}{}", most->second, words.name,
                                 factor == Factor::batch ? " rows" : ""));
     // the levels above the limit go without saying
-    const int top = most != offered.most.end() ? offered.of[f].back() : level_count(factor) - 1;
+    const int top = most != offered.most.end() ? offered.of.last(factor) : level_count(factor) - 1;
     for (int level = 0; level <= top; ++level)
-      if (std::find(offered.of[f].begin(), offered.of[f].end(), level) == offered.of[f].end())
+      if (!offered.of.has(factor, level))
         out.push_back(
             fmt::format("{} {}", words.name, words.levels[static_cast<std::size_t>(level)]));
   }

@@ -13,8 +13,8 @@ namespace ropewalk::properties {
 /// What a kernel takes, by level.
 struct OfferedLevels {
   harness::Case base;
-  Levels simplest;                                ///< the levels of `base`
-  std::array<std::vector<int>, factor_count> of;  ///< ascending; at least that of `simplest`
+  Levels simplest;  ///< the levels of `base`
+  LevelSets of;     ///< at least those of `simplest`
   /// The combinations of rotary_dim, room and window that no accepted head has.
   std::vector<std::array<int, 3>> no_such_head;
   Sizes accepted;  ///< the sizes that were asked about and accepted
@@ -47,9 +47,6 @@ struct Answers {
 
 /// False if the flags of a kernel or its contract rule the level out.
 bool is_promised(const harness::KernelFacts& facts, Factor f, int level);
-
-/// True if the levels meet all requirements.
-bool are_possible(const Levels& levels, const harness::Case& base);
 
 /// The levels that the kernel refuses wherever they were asked for, in words: "tokens above 1000".
 /// What the only shape of a run fixes is no refusal of the kernel.

@@ -217,7 +217,7 @@ TEST(Shrink, NoStepMakesACorrectKernelFail) {
       if (property->shape == nullptr) continue;
       if (property->applies != nullptr && !property->applies(*probe.offer)) continue;
       draws.begin(*property);
-      const Case drawn = draws.next(any_levels(0)).value();
+      const Case drawn = draws.next(draws.any_row(0)).value();
       std::vector<Case> steps = basis_vectors(drawn);
       for (const CaseSource source : step_sources())
         std::ranges::copy(source(drawn), std::back_inserter(steps));

@@ -219,10 +219,12 @@ std::vector<Case> far_apart_rows(const Offer& offer, Profile profile) {
   return cases;
 }
 
-// K of each other type beside Q. A type that the kernel refuses is not planned, nor f64 under the
-// f32_angle contract, which is not for it.
+// K with more heads than Q, and K of each other type beside Q. A type that the kernel refuses is
+// not planned, nor f64 under the f32_angle contract, which is not for it.
 std::vector<Case> types_side_by_side(const Offer& offer, Profile) {
   std::vector<Case> cases;
+  if (offer.different_shapes)
+    cases.push_back(with(offer.base, offer, "position_from=3; tensors=2 q.heads=2 k.heads=5"));
   if (!offer.mixed_types) return cases;
   Case c = with(widened(offer.base, offer), offer, "position_from=3");
   c.tensors.resize(2, c.tensors[0]);

@@ -1,23 +1,18 @@
-// The only file that includes RapidCheck, which makes integers.
-// Shrinking works on the case (properties/explain/shrink.h).
 #include "properties/search/run_property.h"
 
 #include <fmt/format.h>
-#include <rapidcheck.h>
-#include <rapidcheck/detail/TestListenerAdapter.h>
 
 #include <algorithm>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <sstream>
 #include <stdexcept>
-#include <unordered_map>
 
 #include "harness/cases/data.h"
 #include "harness/cases/fused.h"
 #include "harness/judge/judge.h"
 #include "properties/array/case_shape.h"
+#include "properties/array/factor_table.h"
 #include "properties/explain/check_case.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/explain/shrink.h"
@@ -53,7 +48,7 @@ std::int64_t most_elements(const OfferedLevels& offered) {
   for (const auto& [f, count] :
        {std::pair{Factor::heads, first.heads}, std::pair{Factor::tokens, base.tokens},
         std::pair{Factor::batch, base.batch}})
-    if (offered.of[index_of(f)].size() == 1 && fixed < most) fixed *= count;
+    if (std::has_single_bit(offered.of[f]) && fixed < most) fixed *= count;
   return std::max(std::min(fixed, most), base.batch * base.tokens * first.heads * first.head_dim);
 }
 
@@ -121,30 +116,27 @@ OfferedLevels drawn_levels(OfferedLevels offered, const Offer& offer) {
   for (std::size_t i = 0; i < factor_count; ++i) {
     const auto f = static_cast<Factor>(i);
     const bool of_model = f == Factor::frequencies || f == Factor::scale;
-    std::erase_if(offered.of[i], [&](int level) {
-      if (level == offered.simplest[f]) return false;
-      if (f == Factor::bytes)
-        return range_of(f, level).least > most * data_type(offered.base.dtype).bytes;
-      return (offer.one_model && of_model) || is_for_the_array(f, level, offered.base.dtype);
-    });
+    for (int level = 0; level < level_count(f); ++level) {
+      const bool is_left_out =
+          f == Factor::bytes
+              ? range_of(f, level).least > most * data_type(offered.base.dtype).bytes
+              : (offer.one_model && of_model) || is_for_the_array(f, level, offered.base.dtype);
+      if (is_left_out && level != offered.simplest[f]) offered.of.remove(f, level);
+    }
   }
   offered.free.most_elements = offered.accepted.most_elements = most;
   return offered;
 }
 
-CoveringModel drawn_model(const ArrayModel& levels) {
-  CoveringModel model = levels.model();
-  const Case& base = levels.offered().base;
-  const Sizes& sizes = levels.offered().free;
-  if (!sizes.any_bytes)
-    model.constraints.push_back(
-        levels.constraint({Factor::tokens, Factor::batch, Factor::heads, Factor::rotary_dim,
-                           Factor::room, Factor::window, Factor::frequencies},
-                          FewEnough(sizes)));
-  model.constraints.push_back(
-      levels.constraint({Factor::rows_by, Factor::position_range},
-                        [&base](const Levels& l) { return !has_long_table(l, base.contract); }));
-  return model;
+RowSearch drawn_search(const OfferedLevels& offered) {
+  RowSearch search = search_of(offered);
+  if (!offered.free.any_bytes)
+    search.require({{Factor::tokens, Factor::batch, Factor::heads, Factor::rotary_dim, Factor::room,
+                     Factor::window, Factor::frequencies},
+                    FewEnough(offered.free)});
+  search.require({{Factor::rows_by, Factor::position_range},
+                  [&](const Levels& l) { return !has_long_table(l, offered.base.contract); }});
+  return search;
 }
 
 // Counts the cases that run and keeps the worst finding.
@@ -187,13 +179,13 @@ class Runner {
 
   /// A drawn case, or, where the kernel or the property cannot take it, another in its place.
   /// `most_declined`: so many of all cases may be such that the property cannot take them.
-  bool holds_one_of(CaseDraws& draws, const Wanted& wanted, std::int64_t most_declined) {
-    Wanted now = wanted;
+  bool holds_one_of(CaseDraws& draws, const DrawnRow& wanted, std::int64_t most_declined) {
+    DrawnRow now = wanted;
     while (const std::optional<Case> c = draws.next(now)) {
       const bool held = holds_as_it_is(*c);
       if (!refused_) return held;
       if (++declined_ > most_declined) break;
-      now = any_levels(hash(wanted.seed, declined_));
+      now = draws.any_row(hash(wanted.seed, declined_));
     }
     run.gave_up = true;
     if (draws.died()) charge(draws.heard());
@@ -276,38 +268,12 @@ class Runner {
   Finding last_;
 };
 
-Wanted draw_levels() {
-  Wanted wanted;
-  // RapidCheck's size scales inRange. The size is fixed, so the whole range is used from the start.
-  for (std::int64_t& level : wanted.levels)
-    level = *rc::gen::resize(100, rc::gen::inRange<std::int64_t>(0, Wanted::count));
-  wanted.seed = *rc::gen::noShrink(rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>()));
-  return wanted;
-}
-
 constexpr std::int64_t most_declined = 10;  // for each case
-
-// RapidCheck keeps static state, so one thread at a time draws, and what is drawn is judged later.
-std::vector<Wanted> drawn_levels(const Property& property, const RunLimits& limits) {
-  static std::mutex alone;
-  const std::lock_guard lock(alone);
-  rc::detail::TestParams params;
-  params.seed = limits.seed;
-  params.maxSuccess = static_cast<int>(limits.cases);
-  params.disableShrinking = true;  // properties/explain/shrink.h does it, on the case
-  rc::detail::TestListenerAdapter silent;
-  std::vector<Wanted> drawn;
-  // With all five arguments, RapidCheck prints nothing and reads no RC_PARAMS.
-  const rc::detail::TestMetadata metadata{std::string(property.name), std::string(property.name)};
-  rc::detail::checkTestable([&] { drawn.push_back(draw_levels()); }, metadata, params, silent,
-                            std::unordered_map<std::string, rc::detail::Reproduce>{});
-  return drawn;
-}
 
 void run_drawn(Runner& runner, const Property& property, CaseDraws& draws,
                const RunLimits& limits) {
   draws.begin(property);
-  for (const Wanted& wanted : drawn_levels(property, limits)) {
+  for (const DrawnRow& wanted : draws.draw(property, limits.cases, limits.seed)) {
     if (runner.failing() || runner.run.gave_up) break;
     runner.holds_one_of(draws, wanted, most_declined * limits.cases);
   }
@@ -398,19 +364,11 @@ std::vector<Case> regressions_of(const Property& property, const Offer& offer) {
 
 }  // namespace
 
-Wanted any_levels(std::uint64_t seed) {
-  Wanted wanted{{}, seed};
-  for (std::size_t f = 0; f < factor_count; ++f)
-    wanted.levels[f] = static_cast<std::int64_t>(hash(seed, f) % Wanted::count);
-  return wanted;
-}
-
 CaseDraws::CaseDraws(Answers& answers, const Offer& offer)
     : questions_(answers.questions),
       offer_(offer),
       levels_(drawn_levels(answers.levels, offer)),
-      model_(levels_),
-      nothing_refused_(drawn_model(model_)),
+      nothing_refused_(drawn_search(levels_)),
       row_(nothing_refused_) {}
 
 void CaseDraws::begin(const Property& property) {
@@ -420,41 +378,44 @@ void CaseDraws::begin(const Property& property) {
   questions_.heard = {};
 }
 
+DrawnRow CaseDraws::any_row(std::uint64_t seed) const {
+  DrawnRow row{{}, seed};
+  for (std::size_t f = 0; f < factor_count; ++f)
+    row.levels.of[f] = levels_.of.pick(static_cast<Factor>(f), hash(seed, f));
+  return row;
+}
+
 // The factors are taken in an order of the seed: each should be the first to choose as often.
-std::optional<Levels> CaseDraws::completed(const Wanted& wanted) {
+std::optional<Levels> CaseDraws::completed(const DrawnRow& wanted) {
   constexpr std::int64_t most_conflicts = 100;
-  const Lanes& lanes = row_.lanes();
   std::array<std::size_t, factor_count> order{};
   for (std::size_t f = 0; f < factor_count; ++f) order[f] = f;
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     return hash(wanted.seed, 0x0d, a) < hash(wanted.seed, 0x0d, b);
   });
-  const auto can_be = [&](int lane) { return (row_.open(word_with(lane)) & bit_of(lane)) != 0; };
   const auto choose = [&] {
-    for (const std::size_t f : order) {
-      const auto count = static_cast<std::int64_t>(levels_.of[f].size());
-      for (std::int64_t i = 0; i < count; ++i)
-        if (const int lane = lanes.first[f] + static_cast<int>((wanted.levels[f] + i) % count);
-            can_be(lane))
-          return lane;
-    }
-    throw std::logic_error("a row that is not complete has no open level");
+    const LevelSets& left = row_.left();
+    const auto f = static_cast<Factor>(*std::ranges::find_if(
+        order, [&](std::size_t each) { return !std::has_single_bit(left.of[each]); }));
+    int level = wanted.levels[f];
+    while (!left.has(f, level)) level = (level + 1) % most_levels;
+    return FactorLevel{f, level};
   };
   // Choices that lead to conflict after conflict give way to any row.
   const bool found = row_.restart() && (row_.finish(choose, most_conflicts) ||
                                         (row_.restart() && row_.finish_exactly(wanted.seed)));
   if (!found) return {};
-  return model_.levels_of(row_.row());
+  return row_.row();
 }
 
-std::optional<Case> CaseDraws::next(const Wanted& wanted) {
+std::optional<Case> CaseDraws::next(const DrawnRow& wanted) {
   const auto shape = [&](Case& c) {
     c.property = property_->name;
     if (property_->without_norm) drop_norm(c);
     if (property_->shape != nullptr) property_->shape(c, offer_);
     round_sizes(c, offer_.form);
   };
-  const AcceptedCases cases(questions_, model_, shape);
+  const AcceptedCases cases(questions_, levels_, shape);
   while (tried_ <= most_refused) {
     const std::optional<Levels> levels = completed(wanted);
     if (!levels) return {};
@@ -467,7 +428,7 @@ std::optional<Case> CaseDraws::next(const Wanted& wanted) {
     if (cases.fit(*levels, wanted.seed)) ++refused_;
     const LevelTuple together = cases.refused_together(*levels, wanted.seed);
     if (together.empty() || died()) return {};
-    row_.forbid(row_.lanes().of(together));
+    row_.forbid(together);
   }
   return {};
 }

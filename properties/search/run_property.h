@@ -1,7 +1,6 @@
-// Runs one property on one kernel: its fixed cases, then RapidCheck's cases. Shrinks a case that
+// Runs one property on one kernel: its fixed cases, then drawn cases. Shrinks a case that
 // fails, also one of the covering array.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -9,25 +8,11 @@
 #include <vector>
 
 #include "properties/array/accepted_cases.h"
-#include "properties/covering/partial_row.h"
+#include "properties/array/generator.h"
 #include "properties/property.h"
 #include "properties/property_run.h"
 
 namespace ropewalk::properties {
-
-// Draws cases for a property. RapidCheck makes the integers: one for each factor of the table
-// (properties/array/factors.h), 0 being its first level, and a seed for what the levels leave open.
-
-/// A level of each factor, counted among those that the kernel offers, and counted again from the
-/// first beyond the last.
-struct Wanted {
-  static constexpr std::int64_t count = 840;  ///< of values; each number of levels divides it
-  std::array<std::int64_t, factor_count> levels{};
-  std::uint64_t seed = 0;
-};
-
-/// Any levels, by a seed.
-Wanted any_levels(std::uint64_t seed);
 
 /// The cases of one pairing and data type of a kernel. Keeps references to its arguments.
 class CaseDraws {
@@ -39,10 +24,18 @@ class CaseDraws {
   /// Begins the cases of a property. What was refused to another is forgotten, so a run of this
   /// property alone draws the same cases.
   void begin(const Property& property);
-  /// A case that the kernel takes, shaped for the property. A level that does not fit the others
-  /// gives way to the next that does. Empty: the kernel refuses too much, or its supports has
-  /// ended.
-  std::optional<harness::Case> next(const Wanted& wanted);
+  /// Rows for a property, which RapidCheck draws.
+  std::vector<DrawnRow> draw(const Property& property, std::int64_t count,
+                             std::uint64_t seed) const {
+    return drawn_rows(nothing_refused_, std::string(property.name), static_cast<int>(count), seed);
+  }
+  /// A case that the kernel takes, shaped for the property. A level that does not fit the others,
+  /// or that was refused with them, gives way to the next that does. Empty: the kernel refuses too
+  /// much, or its supports has ended.
+  std::optional<harness::Case> next(const DrawnRow& wanted);
+
+  /// Any levels, by a seed.
+  DrawnRow any_row(std::uint64_t seed) const;
 
   /// How many rows the kernel has refused since begin().
   std::int64_t refused() const { return refused_; }
@@ -54,13 +47,12 @@ class CaseDraws {
   bool died() const { return questions_.died(); }
 
  private:
-  std::optional<Levels> completed(const Wanted& wanted);
+  std::optional<Levels> completed(const DrawnRow& wanted);
 
   harness::Questions& questions_;
   const harness::Offer& offer_;
   OfferedLevels levels_;
-  ArrayModel model_;
-  PartialRow nothing_refused_, row_;
+  RowSearch nothing_refused_, row_;
   const Property* property_ = nullptr;
   Levels last_;
   std::int64_t refused_ = 0;

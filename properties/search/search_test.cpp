@@ -67,7 +67,7 @@ class DrawnCases : public InAWorker {
     std::vector<std::string> out;
     draws.begin(property_named(property));
     for (int i = 0; i < count; ++i) {
-      const auto c = draws.next(any_levels(static_cast<std::uint64_t>(i)));
+      const auto c = draws.next(draws.any_row(static_cast<std::uint64_t>(i)));
       out.push_back(c ? to_text(*c) : "none");
     }
     return out;
@@ -83,7 +83,7 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
     draws.begin(property_named("agreement"));
     std::set<std::pair<std::size_t, int>> drawn;
     for (std::uint64_t i = 0; i < 2000; ++i) {
-      const auto c = draws.next(any_levels(i));
+      const auto c = draws.next(draws.any_row(i));
       ASSERT_TRUE(c) << i;
       // the first tensor, or the second where that is the one that turns
       const TensorCase& t = c->tensors[c->tensors[0].rotate ? 0 : 1];
@@ -92,10 +92,9 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
     }
     EXPECT_EQ(draws.refused(), 0) << kernel;
     for (std::size_t f = 0; f < factor_count; ++f)
-      for (const int level : draws.offered().of[f])
-        EXPECT_TRUE(drawn.contains({f, level}))
-            << factor_table()[f].name << " "
-            << factor_table()[f].levels[static_cast<std::size_t>(level)];
+      for (int level = 0; level < most_levels; ++level)
+        EXPECT_EQ(drawn.contains({f, level}), draws.offered().of.has(static_cast<Factor>(f), level))
+            << words_of({{static_cast<Factor>(f), level}});
   }
 }
 
@@ -105,8 +104,8 @@ TEST_F(DrawnCases, LearnWhatIsRefusedWithinOneProperty) {
   Subject of = subject("control_one_head_only_table");
   const Offer offer = first_offer(of).value();
   Answers answers(of, offer);
-  ASSERT_EQ(answers.levels.of[index_of(Factor::heads)], std::vector{0});
-  answers.levels.of[index_of(Factor::heads)].push_back(1);
+  ASSERT_EQ(answers.levels.of[Factor::heads], 1);
+  answers.levels.of.add(Factor::heads, 1);
   CaseDraws draws(answers, offer);
   const auto first = texts(draws, "norm", 100);
   EXPECT_GT(draws.refused(), 0);
@@ -143,7 +142,7 @@ TEST_F(DrawnCases, AndFixedOnesHaveBothValuesOfEachSwitch) {
   CaseDraws draws(answers, offer);
   draws.begin(property_named("agreement"));
   std::vector<Case> drawn;
-  for (std::uint64_t i = 0; i < 1000; ++i) drawn.push_back(draws.next(any_levels(i)).value());
+  for (std::uint64_t i = 0; i < 1000; ++i) drawn.push_back(draws.next(draws.any_row(i)).value());
   for (const auto& [name, is_on] : switches) expect_both(drawn, name, is_on, "drawn cases");
   for (const Property* property : all_properties()) {
     if (property->fixed_cases == nullptr || !is_applicable(*property, offer)) continue;
@@ -174,7 +173,7 @@ TEST_F(DrawnCases, AreValidForEachProperty) {
       if (!is_applicable(*property, offer)) continue;
       draws.begin(*property);
       for (std::uint64_t i = 0; i < 300; ++i) {
-        const auto c = draws.next(any_levels(i));
+        const auto c = draws.next(draws.any_row(i));
         ASSERT_TRUE(c) << property->name;
         EXPECT_NO_THROW(validate(*c)) << to_text(*c);
       }
@@ -191,7 +190,7 @@ TEST_F(DrawnCases, EndWhereNothingIsTaken) {
   answers.levels.base.contract = ROPE_CONTRACT_EXACT;  // plain reads tables
   CaseDraws draws(answers, offer);
   draws.begin(property_named("agreement"));
-  EXPECT_FALSE(draws.next(any_levels(1)));
+  EXPECT_FALSE(draws.next(draws.any_row(1)));
   EXPECT_LE(draws.refused(), 300);
 }
 
