@@ -8,28 +8,28 @@ using namespace harness;
 namespace {
 
 // What a kernel must offer to take a word, or a word with one value.
-struct Need {
+struct WordNeed {
   std::string_view word;
-  bool Offer::*flag;
+  Need need;
 };
-constexpr Need needs[] = {{"batch=", &Offer::batch},
-                          {"tokens=", &Offer::tokens},
-                          {"heads=", &Offer::many_heads},
-                          {"tensors=", &Offer::two_tensors},
-                          {"op=transpose", &Offer::transpose},
-                          {"scale=", &Offer::scale},
-                          {"position_dtype=i64", &Offer::i64_positions},
-                          {"rows_by=token", &Offer::rows_by_token},
-                          {"head_dim=", &Offer::window_offset},
-                          {"in_place=1", &Offer::in_place},
-                          {"in_place=0", &Offer::out_of_place}};
+constexpr WordNeed needs[] = {{"batch=", {Factor::batch}},
+                              {"tokens=", {Factor::tokens}},
+                              {"heads=", {Factor::heads}},
+                              {"tensors=", {Factor::tensors, level::equal}},
+                              {"op=transpose", {Factor::operation}},
+                              {"scale=", {Factor::scale, level::usual}},
+                              {"position_dtype=i64", {Factor::position_type}},
+                              {"rows_by=token", {Factor::rows_by, level::by_token}},
+                              {"head_dim=", {Factor::window, level::inside}},
+                              {"in_place=1", {Factor::placement, level::in_place}},
+                              {"in_place=0", {Factor::placement, level::out_of_place}}};
 
 bool is_offered(std::string_view group, const Offer& offer) {
   while (!group.empty()) {
     const auto space = group.find(' ');
     const std::string_view word = group.substr(0, space);
-    for (const Need& need : needs)
-      if (word.starts_with(need.word) && !(offer.*need.flag)) return false;
+    for (const auto& [begin, need] : needs)
+      if (word.starts_with(begin) && !offer.takes(need)) return false;
     group.remove_prefix(space == std::string_view::npos ? group.size() : space + 1);
   }
   return true;

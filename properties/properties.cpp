@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <stdexcept>
@@ -22,9 +24,19 @@ Registered::Registered(const Property& property) {
   registry().push_back(property);
 }
 
-bool is_applicable(const Property& property, const harness::Offer& offer) {
-  return (property.applies == nullptr || property.applies(offer)) &&
-         !(property.without_norm && harness::has_norm(offer.base));
+std::string missing_for(const Property& property, const Offer& offer) {
+  std::vector<std::string> missing, one_of;
+  for (const Need& need : property.needs)
+    if (!offer.takes(need)) missing.push_back(words_of(need));
+  const auto is_taken = [&](const Need& need) { return offer.takes(need); };
+  for (const Need& need : property.needs_one_of) one_of.push_back(words_of(need));
+  if (!one_of.empty() && std::ranges::none_of(property.needs_one_of, is_taken))
+    missing.push_back(fmt::format("{}", fmt::join(one_of, " or ")));
+  if (property.without_norm && harness::has_norm(offer.base))
+    missing.emplace_back("calls without a norm");
+  if (property.of_own_angles && offer.base.contract == ROPE_CONTRACT_TABLE)
+    missing.emplace_back("angles of its own");
+  return fmt::format("{}", fmt::join(missing, "; "));
 }
 
 const std::vector<const Property*>& all_properties() {

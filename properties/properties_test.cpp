@@ -39,8 +39,8 @@ TEST(Properties, AreChosenByProfileOrByName) {
 // A sweep of positions takes every position of small heads, and as many of large ones as the
 // profile has time for, in cases of bounded size.
 TEST(Properties, ASweepOfManyHeadsIsCut) {
-  harness::Offer offer;
-  offer.tokens = true;
+  Offer offer;
+  offer.accepted.tokens[1] = {3};
   const auto sweep = [&](std::int64_t heads, std::int64_t head_dim, Profile profile) {
     offer.base.tensors[0].heads = heads;
     offer.sizes = {{head_dim, head_dim}};
@@ -72,7 +72,6 @@ TEST(Properties, HaveANameAnOrderAndAClaimOfTheirOwn) {
     EXPECT_TRUE(claims.insert(p->claim).second) << p->name;
     EXPECT_TRUE(orders.insert(p->order).second) << p->name;
     EXPECT_NE(p->check, nullptr) << p->name;
-    EXPECT_EQ(p->applies == nullptr, p->needs.empty()) << p->name;
     EXPECT_TRUE(p->shape != nullptr || p->fixed_cases != nullptr) << p->name << " has no cases";
   }
 }
@@ -128,13 +127,13 @@ TEST(Adopted, TakesEachGroupWholeOrNotAtAll) {
   EXPECT_EQ(text("position_from=5"), "positions=from:5:1 q.heads=1");
   EXPECT_EQ(text("!tokens=3"), "none");
   EXPECT_EQ(text("!tokens=1; !heads=1"), plain) << "the case has it";
-  offer.tokens = true;
+  offer.accepted.tokens[1] = {3};
   EXPECT_EQ(text("tokens=3; heads=2"), to_text(case_from_text("tokens=3")));
   EXPECT_EQ(text("!tokens=3; heads=2 batch=2"), to_text(case_from_text("tokens=3")));
-  offer.many_heads = true;
+  offer.accepted.heads[2] = {3};
   EXPECT_EQ(text("heads=2 batch=2"), plain) << "the group has a word that is not offered";
   EXPECT_EQ(text("heads=2 tokens=2; batch=2"), to_text(case_from_text("tokens=2 q.heads=2")));
-  offer.in_place = true;
+  offer.levels.add(Factor::placement, level::in_place);
   EXPECT_EQ(text("in_place=1; in_place=0"), to_text(case_from_text("q.in_place=1")));
   EXPECT_EQ(adopted_lines(Case{}, offer, {"!batch=2", "heads=2", "!heads=3"}).size(), 2U);
 }

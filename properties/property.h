@@ -8,8 +8,8 @@
 #include "harness/cases/case.h"
 #include "harness/judge/executor.h"
 #include "harness/judge/finding.h"
-#include "harness/judge/offer.h"
 #include "harness/judge/row_sample.h"
+#include "properties/array/offer.h"
 
 namespace ropewalk::properties {
 
@@ -25,28 +25,24 @@ struct Property {
   bool judged_by_oracle = false;  ///< false: an algebraic law or a rule about memory judges
   bool tells_once = false;        ///< a process that fails it once may not fail it again
   bool for_replay_alone = false;  ///< verify skips it; a replay line may name it
-  /// It is about an extension of the contract. In a ledger it stands by its name, as '*' leaves it
-  /// out.
-  bool of_extension = false;
   /// The shortest profile that judges it. A run whose globs name it judges it in each profile.
   Profile from = Profile::smoke;
 
   /// The claim is about the input as it is given: no case has a norm.
   bool without_norm = false;
-
-  /// True if the claim can be checked on what the kernel offers; NULL: always. `needs` says in
-  /// words what it takes.
-  bool (*applies)(const harness::Offer&) = nullptr;
-  std::string_view needs = {};
+  /// The claim is about angles that the kernel computes.
+  bool of_own_angles = false;
+  /// The levels that the claim needs, and those of which it needs one.
+  std::vector<Need> needs = {}, needs_one_of = {};
   /// Turns a generated case into a case that this property can check; NULL: no cases are generated.
   /// It is called before the memory layout is chosen.
-  void (*shape)(harness::Case&, const harness::Offer&) = nullptr;
+  void (*shape)(harness::Case&, const Offer&) = nullptr;
   /// Makes a generated case, laid out, the first call of a sequence; NULL: the property has no
   /// sequences.
-  void (*add_calls)(harness::Case&, const harness::Offer&) = nullptr;
+  void (*add_calls)(harness::Case&, const Offer&) = nullptr;
   /// Cases that every run checks beside the generated ones; NULL: none. The base of the offer has
   /// the property's name.
-  std::vector<harness::Case> (*fixed_cases)(const harness::Offer&, Profile) = nullptr;
+  std::vector<harness::Case> (*fixed_cases)(const Offer&, Profile) = nullptr;
   /// Runs the kernel on a shaped case and measures it. Deterministic: a replay gives the same
   /// margin.
   harness::Finding (*check)(harness::Subject&, const harness::Case&) = nullptr;
@@ -60,11 +56,14 @@ struct Property {
   bool (*judges)(const harness::Case&) = nullptr;
 };
 
-/// Whether the claim can be checked on what the kernel offers.
-bool is_applicable(const Property& property, const harness::Offer& offer);
+/// What of the levels that the claim needs is not offered, in words. Empty: it can be checked.
+std::string missing_for(const Property& property, const Offer& offer);
+inline bool is_applicable(const Property& property, const Offer& offer) {
+  return missing_for(property, offer).empty();
+}
 
 /// The `shape` of a property that can check every generated case.
-inline void any_case(harness::Case&, const harness::Offer&) {}
+inline void any_case(harness::Case&, const Offer&) {}
 
 /// A constant of this class registers the property for the whole run.
 class Registered {

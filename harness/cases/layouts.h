@@ -151,6 +151,14 @@ struct Form {
   bool has_layout() const { return head_major || fused || strided_positions || padded_table; }
 };
 
+/// The form that a case has: its layout.
+inline Form form_of(const Case& c) {
+  return {.head_major = c.tensors[0].in == head_major_strides(c, c.tensors[0]),
+          .fused = c.fused,
+          .strided_positions = c.position_token_stride > 1,
+          .padded_table = c.table_row_stride > c.rotary_dim / 2};
+}
+
 /// Rounds tokens and heads up to their steps. Positions that count from one number on keep their
 /// last, so that they stay in range. A case with a layout, positions or values of its own stays as
 /// it is.

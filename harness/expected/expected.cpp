@@ -74,8 +74,8 @@ Expectation parse_line(std::string_view text, const auto& require) {
 }
 
 /// The properties that the words name.
-std::set<std::string> held_by(const std::vector<std::string>& words,
-                              const std::set<std::string>& all, const auto& require) {
+std::set<std::string> held_by(const std::vector<std::string>& words, const LedgerNames& names,
+                              const auto& require) {
   std::set<std::string> held;
   for (const std::string& word : words) {
     const std::size_t before = held.size();
@@ -84,22 +84,41 @@ std::set<std::string> held_by(const std::vector<std::string>& words,
     else if (word.find('*') == word.npos)
       held.insert(word);
     else
-      std::ranges::copy_if(all, std::inserter(held, held.end()),
+      std::ranges::copy_if(word == "*" ? names.common : names.all, std::inserter(held, held.end()),
                            [&](const auto& name) { return glob_matches(word, name); });
-    require(held.size() != before || all.empty(), "a property changes nothing");
+    require(held.size() != before || names.all.empty(), "a property changes nothing");
   }
   return held;
 }
 
-/// The fewer words: what is held, or '*' and what is missing.
-std::string properties_text(const std::set<std::string>& held, const std::set<std::string>& all) {
-  const bool most = 2 * held.size() > all.size();
-  std::string out = most ? " *" : "";
-  for (const std::string& name : all)
-    if (most && !held.contains(name)) out += " -" + name;
-  for (const std::string& name : held)
-    if (!most || !all.contains(name)) out += ' ' + name;
-  return out;
+// By the factor of a level, as "offers:axes=". A property has a part of its own.
+std::map<std::string, std::set<std::string>> by_factor(const std::set<std::string>& of) {
+  std::map<std::string, std::set<std::string>> parts;
+  for (const std::string& name : of) parts[name.substr(0, name.find('=') + 1)].insert(name);
+  parts.erase("");
+  for (const std::string& name : of)
+    if (name.find('=') == name.npos) parts[name].insert(name);
+  return parts;
+}
+
+/// The fewer words: what is held, or '*', what is missing, and what is held besides. All levels of
+/// a factor are one word.
+std::string properties_text(const std::set<std::string>& held, const LedgerNames& names) {
+  auto of_factors = by_factor(names.all);
+  const auto listed = [&](const std::set<std::string>& list, std::string_view before) {
+    std::string out;
+    for (const auto& [factor, of] : by_factor(list)) {
+      const bool as_one = of.size() > 1 && of == of_factors[factor];
+      for (const std::string& name : as_one ? std::set{factor + '*'} : of)
+        out += fmt::format(" {}{}", before, name);
+    }
+    return out;
+  };
+  if (2 * held.size() <= names.common.size()) return listed(held, "");
+  std::set<std::string> missing, more;
+  std::ranges::set_difference(names.common, held, std::inserter(missing, missing.end()));
+  std::ranges::set_difference(held, names.common, std::inserter(more, more.end()));
+  return " *" + listed(missing, "-") + listed(more, "");
 }
 
 bool names(const Expectation& e, const LedgerKey& key) {
@@ -113,8 +132,8 @@ bool names(const Expectation& e, const LedgerKey& key) {
 
 }  // namespace
 
-std::string offered(const std::string& feature) {
-  return "offers:" + feature;
+std::string offered(const std::string& level) {
+  return "offers:" + level;
 }
 
 LedgerKey key_of(const VerdictRow& row) {
@@ -127,7 +146,7 @@ std::string to_text(const LedgerKey& key) {
 }
 
 Expectations parse_expected(std::string_view text, const std::string& file,
-                            const std::set<std::string>& all) {
+                            const LedgerNames& names) {
   Expectations expected;
   for_each_line(text, [&](std::string_view content, std::int64_t number) {
     const auto require = [&](bool holds, const std::string& what) {
@@ -143,19 +162,19 @@ Expectations parse_expected(std::string_view text, const std::string& file,
     }
     Ledger& ledger = expected.ledger;
     const std::size_t before = ledger.size();
-    for (const std::string& property : held_by(e.properties, all, require))
+    for (const std::string& property : held_by(e.properties, names, require))
       for (const std::string& contract : e.contracts)
         for (const std::string& pairing : e.pairings)
           for (const std::string& dtype : e.dtypes)
             ledger.insert({e.kernel, contract, pairing, dtype, property});
-    require(ledger.size() != before || all.empty(), "the line changes nothing");
+    require(ledger.size() != before || names.all.empty(), "the line changes nothing");
     require(ledger.size() <= keys_max, fmt::format("says more than {} things", keys_max));
   });
   return expected;
 }
 
 // Cells with the same properties share a line.
-std::string to_text(const Ledger& ledger, const std::set<std::string>& all) {
+std::string to_text(const Ledger& ledger, const LedgerNames& names) {
   std::map<std::string, std::map<std::pair<std::string, std::string>, std::set<std::string>>> cells;
   for (const LedgerKey& key : ledger)
     cells[key.kernel + ' ' + key.contract][{key.pairing, key.dtype}].insert(key.property);
@@ -163,7 +182,7 @@ std::string to_text(const Ledger& ledger, const std::set<std::string>& all) {
   for (const auto& [kernel, held_in] : cells) {
     std::map<std::pair<std::string, std::string>, std::set<std::string>> dtypes, pairings;
     for (const auto& [cell, held] : held_in)
-      dtypes[{cell.first, properties_text(held, all)}].insert(cell.second);
+      dtypes[{cell.first, properties_text(held, names)}].insert(cell.second);
     for (const auto& [at, of] : dtypes)
       pairings[{fmt::format("{}", fmt::join(of, ",")), at.second}].insert(at.first);
     for (const auto& [at, of] : pairings)

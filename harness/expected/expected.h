@@ -14,16 +14,21 @@
 
 namespace ropewalk::harness {
 
-/// A property that holds in one cell of a kernel. An offered feature takes the place of a property,
-/// as "offers:NAME".
+/// A property that holds in one cell of a kernel. An offered level takes the place of a property,
+/// as "offers:FACTOR=LEVEL".
 struct LedgerKey {
   std::string kernel, contract, pairing, dtype, property;
   auto operator<=>(const LedgerKey&) const = default;  // NOLINT: clang-tidy 14 sees a null
 };
 using Ledger = std::set<LedgerKey>;
 
-/// The text of the property for an offered feature.
-std::string offered(const std::string& feature);
+/// The text of the property for an offered level.
+std::string offered(const std::string& level);
+
+/// The properties and levels that exist, and those of them that '*' stands for in a ledger.
+struct LedgerNames {
+  std::set<std::string> all, common;
+};
 LedgerKey key_of(const report::VerdictRow& row);
 /// Returns "plain,table,half_split,f32,norm". Messages name a key this way.
 std::string to_text(const LedgerKey& key);
@@ -46,15 +51,15 @@ struct Expectations {
 /// Reads a file of lines, in which `#` begins a comment line:
 ///   KERNEL CONTRACT PAIRINGS DTYPES PROPERTY...
 ///   KERNEL PROPERTY... YYYY-MM-DD reason
-/// The second may name a contract, pairings and types, too. `all` are the properties and features
-/// that exist, which a glob in a line of the ledger stands for; -PROPERTY takes away what the words
-/// before it say there. Throws BadFile (file and line) for any other line, an impossible date,
-/// control characters, and a property that changes nothing.
+/// The second may name a contract, pairings and types, too. A glob in a line of the ledger stands
+/// for those of `names` that match it; -PROPERTY takes away what the words before it say there.
+/// Throws BadFile (file and line) for any other line, an impossible date, control characters, and a
+/// property that changes nothing.
 Expectations parse_expected(std::string_view text, const std::string& file,
-                            const std::set<std::string>& all = {});
+                            const LedgerNames& names = {});
 
 /// Writes the whole ledger, sorted.
-std::string to_text(const Ledger& ledger, const std::set<std::string>& all);
+std::string to_text(const Ledger& ledger, const LedgerNames& names);
 
 /// Compares the rows of a run with known failures.
 class KnownFailures {

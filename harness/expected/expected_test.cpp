@@ -20,7 +20,8 @@ VerdictRow row_of(const std::string& kernel, const std::string& property, Verdic
   return row;
 }
 
-const std::set<std::string> all = {"decay", "norm", "offers:fused", "order"};
+const std::set<std::string> words = {"decay", "norm", "offers:fused", "order"};
+const LedgerNames all{words, words};
 
 std::string message_of(const std::string& text) {
   return refusal_by<BadFile>([&] { parse_expected(text, "e.txt", all); });

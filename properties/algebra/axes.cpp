@@ -136,34 +136,24 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   return cases;
 }
 
-bool has_axes(const Offer& offer) {
-  return offer.axes;
-}
-
 const Registered laws[] = {
     Registered({.name = "equal_axes",
                 .order = 152,
                 .claim = "equal positions on all axes are one position",
-                .of_extension = true,
-                .applies = has_axes,
-                .needs = "positions with axes",
+                .needs = {{Factor::axes}},
                 .shape = shape_equal,
                 .check = check_equal_axes}),
     Registered({.name = "axis_alone",
                 .order = 154,
                 .claim = "each axis turns its own pairs, and no others",
-                .of_extension = true,
-                .applies = has_axes,
-                .needs = "positions with axes",
+                .needs = {{Factor::axes}},
                 .shape = give_axes,
                 .fixed_cases = fixed_cases,
                 .check = check_axis_alone}),
     Registered({.name = "axes_permuted",
                 .order = 156,
                 .claim = "axes in another order, with their map, change nothing",
-                .of_extension = true,
-                .applies = has_axes,
-                .needs = "positions with axes",
+                .needs = {{Factor::axes}},
                 .shape = give_axes,
                 .check = check_axes_permuted})};
 

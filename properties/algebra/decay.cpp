@@ -200,8 +200,7 @@ const Registered decay({
     .order = 50,
     .claim = "the decay bound, the Abel identity and the prefix sums hold",
     .without_norm = true,
-    .applies = [](const Offer& offer) { return offer.tokens && offer.many_heads; },
-    .needs = "two tokens and several heads in one call",
+    .needs = {{Factor::tokens}, {Factor::heads}},
     .shape = shape,
     .check = check,
 });

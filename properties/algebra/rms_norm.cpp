@@ -155,10 +155,6 @@ void shape_after_turn(Case& c, const Offer& offer) {
   c.weight_plus_one = offer.base.weight_plus_one;  // of no account
 }
 
-bool has_norm_too(const Offer& offer) {
-  return offer.norm;
-}
-
 // As models have it: whole heads of Q and K, of which one is not normalized, or 1 + w.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
@@ -178,27 +174,21 @@ const Registered laws[] = {
         {.name = "norm_scaled",
          .order = 157,
          .claim = "2^k times the input with 4^k times epsilon is normalized to the same bits",
-         .of_extension = true,
-         .applies = has_norm_too,
-         .needs = "a norm",
+         .needs = {{Factor::norm}},
          .shape = shape_scaled,
          .fixed_cases = fixed_cases,
          .check = check_norm_scaled}),
     Registered({.name = "norm_head_alone",
                 .order = 159,
                 .claim = "an input that is not finite spoils the norm of its head alone",
-                .of_extension = true,
-                .applies = has_norm_too,
-                .needs = "a norm",
+                .needs = {{Factor::norm}},
                 .shape = shape_scaled,
                 .fixed_cases = fixed_cases,
                 .check = check_norm_head_alone}),
     Registered({.name = "norm_after_turn",
                 .order = 158,
                 .claim = "a norm without weights is the same before the turn and after it",
-                .of_extension = true,
-                .applies = [](const Offer& offer) { return offer.norm && !has_norm(offer.base); },
-                .needs = "a norm, and calls without it",
+                .needs = {{Factor::norm}, {Factor::norm, level::no_norm}},
                 .shape = shape_after_turn,
                 .check = check_norm_after_turn})};
 

@@ -262,12 +262,8 @@ const Registered rotation_laws[] = {
                 .order = 150,
                 .claim = "position -m turns as far back as m turns forward",
                 .without_norm = true,
-                .applies =
-                    [](const Offer& o) {
-                      return o.negative_positions && o.transpose &&
-                             o.base.contract != ROPE_CONTRACT_TABLE;
-                    },
-                .needs = "angles of the kernel's own at negative positions, and a backward pass",
+                .of_own_angles = true,
+                .needs = {{Factor::position_range, level::negative}, {Factor::operation}},
                 .shape = [](Case& c, const Offer&) { drop_append(c); },
                 .check = check_negative_positions})};
 

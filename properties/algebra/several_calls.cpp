@@ -129,10 +129,6 @@ Finding check_adjoint(Subject& subject, const Case& c) {
   return tally.finding();
 }
 
-bool has_backward(const Offer& offer) {
-  return offer.transpose;
-}
-
 void shape_transpose(Case& c, const Offer&) {
   drop_append(c);
   c.operation = Operation::forward;
@@ -144,16 +140,14 @@ const Registered backward[] = {
                 .order = 70,
                 .claim = "the backward pass undoes the forward pass",
                 .without_norm = true,
-                .applies = has_backward,
-                .needs = "a backward pass",
+                .needs = {{Factor::operation}},
                 .shape = shape_transpose,
                 .check = check_transpose}),
     Registered({.name = "adjoint",
                 .order = 80,
                 .claim = "the backward pass is the transpose of the forward pass",
                 .without_norm = true,
-                .applies = has_backward,
-                .needs = "a backward pass",
+                .needs = {{Factor::operation}},
                 .shape =
                     [](Case& c, const Offer&) {
                       drop_append(c);
@@ -255,8 +249,7 @@ const Registered three_runs[] = {
     Registered({.name = "attention_scale",
                 .order = 140,
                 .claim = "attention_scale multiplies the result, and 0 means 1",
-                .applies = [](const Offer& offer) { return offer.scale; },
-                .needs = "an attention_scale",
+                .needs = {{Factor::scale, level::usual}},
                 .shape = shape_attention_scale,
                 .fixed_cases = many_factors,
                 .check = check_attention_scale})};

@@ -278,8 +278,7 @@ const Registered relative_position({
     .name = "relative_position",
     .order = 40,
     .claim = "q.k depends on m - n only",
-    .applies = [](const Offer& offer) { return offer.tokens; },
-    .needs = "two tokens in one call",
+    .needs = {{Factor::tokens}},
     // every pair of tokens is compared
     .shape = [](Case& c, const Offer&) { shape_for_shift(c, 4); },
     .check = check_relative_position,
@@ -384,11 +383,13 @@ std::vector<Case> fixed_cases_attention(const Offer& offer, Profile) {
   Case c = widened(offer.base, offer);
   c.position_shift = 4096;
   cases.push_back(c);
-  if (!offer.two_tensors || !offer.many_heads || c.tensors.size() > 1) return cases;
+  if (!offer.takes(Factor::tensors, level::equal) || !offer.takes(Factor::heads) ||
+      c.tensors.size() > 1)
+    return cases;
   c.tokens = 8;
   c.tensors.push_back(c.tensors[0]);
   for (const std::int64_t key_heads : {2, 1}) {
-    c.tensors[0].heads = offer.different_shapes ? 8 : key_heads;
+    c.tensors[0].heads = offer.takes(Factor::tensors, level::reshaped) ? 8 : key_heads;
     c.tensors[1].heads = key_heads;
     cases.push_back(c);
   }
@@ -401,8 +402,7 @@ const Registered attention({
     .claim = "softmax attention does not change when all positions shift",
     .from = Profile::standard,
     .without_norm = true,
-    .applies = [](const Offer& offer) { return offer.tokens; },
-    .needs = "two tokens in one call",
+    .needs = {{Factor::tokens}},
     // every pair of tokens is compared
     .shape = [](Case& c, const Offer&) { shape_for_shift(c, 8); },
     .fixed_cases = fixed_cases_attention,
@@ -547,8 +547,7 @@ const Registered linear_attention({
     .claim = "linear attention does not change with a shift, and its two forms agree",
     .from = Profile::standard,
     .without_norm = true,
-    .applies = [](const Offer& offer) { return offer.tokens; },
-    .needs = "two tokens in one call",
+    .needs = {{Factor::tokens}},
     // each token is a call too
     .shape = [](Case& c, const Offer&) { shape_for_shift(c, 5); },
     .check = check_linear_attention,

@@ -18,28 +18,27 @@ std::int64_t bytes_of(const Case& base) {
 }
 
 // The levels of a base in one of the forms that a kernel may need (harness/cases/layouts.h).
-void set_layout_levels(Levels& levels, const Case& base) {
-  const TensorCase& first = base.tensors[0];
-  const bool head_major = first.in == head_major_strides(base, first);
-  const int layout = base.fused ? level::fused : head_major ? level::head_major : level::packed;
-  levels[Factor::in_layout] = levels[Factor::out_layout] = layout;
-  if (base.position_token_stride > 1) levels[Factor::position_strides] = level::token_stride;
-  if (base.table_row_stride > base.rotary_dim / 2) levels[Factor::table_rows] = level::row_gap;
+void set_layout_levels(Levels& levels, const Form& form) {
+  levels[Factor::in_layout] = levels[Factor::out_layout] = form.fused        ? level::fused
+                                                           : form.head_major ? level::head_major
+                                                                             : level::packed;
+  if (form.strided_positions) levels[Factor::position_strides] = level::token_stride;
+  if (form.padded_table) levels[Factor::table_rows] = level::row_gap;
 }
 
 }  // namespace
 
-RowSearch search_of(const OfferedLevels& offered) {
-  RowSearch search(offered.of, rule_tables(offered.base.dtype, offered.base.contract));
+RowSearch search_of(const Offer& offer) {
+  RowSearch search(offer.levels, rule_tables(offer.base.dtype, offer.base.contract));
   const auto has_head = [&](const Levels& l) {
     const std::array wanted{l[Factor::rotary_dim], l[Factor::room], l[Factor::window]};
-    return std::ranges::find(offered.no_such_head, wanted) == offered.no_such_head.end();
+    return std::ranges::find(offer.no_such_head, wanted) == offer.no_such_head.end();
   };
   search.require({{Factor::rotary_dim, Factor::room, Factor::window}, has_head});
   return search;
 }
 
-// ---- the levels of a kernel's simplest case (harness/judge/offer.h)
+// ---- the levels of a kernel's simplest case (properties/array/base_case.cpp)
 
 Levels levels_of_base(const Case& base) {
   Levels out;
@@ -55,19 +54,19 @@ Levels levels_of_base(const Case& base) {
     out[Factor::tensors] = !base.tensors[1].rotate                  ? level::copied_second
                            : have_one_shape(first, base.tensors[1]) ? level::equal
                                                                     : level::grouped;
-  set_layout_levels(out, base);
+  set_layout_levels(out, form_of(base));
   if (count == 3) out[Factor::tensors] = level::three;
   if (count == 4) out[Factor::tensors] = level::four;
   out[Factor::bytes] = nearest_level_of(Factor::bytes, bytes_of(base));
   return out;
 }
 
-OfferedLevels base_alone(const Case& base) {
-  OfferedLevels offered;
+Offer base_alone(const Case& base) {
+  Offer offered;
   offered.base = base;
   Levels& simplest = offered.simplest = levels_of_base(base);
   for (std::size_t f = 0; f < factor_count; ++f)
-    offered.of.add(static_cast<Factor>(f), simplest.of[f]);
+    offered.levels.add(static_cast<Factor>(f), simplest.of[f]);
   const TensorCase& first = base.tensors[0];
   Sizes& sizes = offered.accepted;
   sizes.tokens[simplest[Factor::tokens]] = {base.tokens};
@@ -91,8 +90,8 @@ OfferedLevels base_alone(const Case& base) {
   int& bytes = simplest[Factor::bytes];
   bytes = 0;
   while (bytes + 1 < level_count(Factor::bytes) && !are_possible(simplest, base)) ++bytes;
-  offered.of[Factor::bytes] = 0;
-  offered.of.add(Factor::bytes, bytes);
+  offered.levels[Factor::bytes] = 0;
+  offered.levels.add(Factor::bytes, bytes);
   return offered;
 }
 
@@ -100,15 +99,15 @@ std::optional<Case> AcceptedCases::of(const Levels& levels, std::uint64_t seed) 
   // First with any sizes, then with sizes that were accepted before.
   constexpr std::uint64_t tries = 6;
   for (std::uint64_t i = 0; i < tries; ++i) {
-    const Sizes& sizes = i < 2 ? offered_.free : offered_.accepted;
-    const auto c = case_of(levels, offered_.base, sizes, hash(seed, i), shape_);
+    const Sizes& sizes = i < 2 ? offer_.free : offer_.accepted;
+    const auto c = case_of(levels, offer_.base, sizes, hash(seed, i), shape_);
     if (c && questions_.accepts(*c)) return c;
   }
   return {};
 }
 
 bool AcceptedCases::fit(const Levels& levels, std::uint64_t seed) const {
-  return case_of(levels, offered_.base, offered_.free, seed, shape_).has_value();
+  return case_of(levels, offer_.base, offer_.free, seed, shape_).has_value();
 }
 
 LevelTuple AcceptedCases::refused_together(Levels refused, std::uint64_t seed) const {
@@ -117,10 +116,10 @@ LevelTuple AcceptedCases::refused_together(Levels refused, std::uint64_t seed) c
   const bool fitted = fit(refused, seed);
   std::vector<Factor> needed;
   for (std::size_t f = 0; f < factor_count; ++f) {
-    if (refused.of[f] == offered_.simplest.of[f]) continue;
+    if (refused.of[f] == offer_.simplest.of[f]) continue;
     Levels simpler = refused;
-    simpler.of[f] = offered_.simplest.of[f];
-    if (are_possible(simpler, offered_.base) && fit(simpler, hash(seed, f)) == fitted &&
+    simpler.of[f] = offer_.simplest.of[f];
+    if (are_possible(simpler, offer_.base) && fit(simpler, hash(seed, f)) == fitted &&
         !of(simpler, hash(seed, f)))
       refused = simpler;
     else

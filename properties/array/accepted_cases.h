@@ -2,21 +2,20 @@
 #pragma once
 #include <optional>
 
+#include "properties/array/asking.h"
 #include "properties/array/factor_case.h"
 #include "properties/array/generator.h"
-#include "properties/array/offered_levels.h"
 
 namespace ropewalk::properties {
 
 /// A search for rows of the levels that a kernel takes.
-RowSearch search_of(const OfferedLevels& offered);
+RowSearch search_of(const Offer& offer);
 
 /// Keeps references to the questions and the levels.
 class AcceptedCases {
  public:
-  AcceptedCases(harness::Questions& questions, const OfferedLevels& offered,
-                ShapeCase shape = nullptr)
-      : questions_(questions), offered_(offered), shape_(std::move(shape)) {}
+  AcceptedCases(Questions& questions, const Offer& offer, ShapeCase shape = nullptr)
+      : questions_(questions), offer_(offer), shape_(std::move(shape)) {}
 
   /// A case of these levels that the kernel takes, of several sizes that are asked for.
   std::optional<harness::Case> of(const Levels& levels, std::uint64_t seed) const;
@@ -27,8 +26,8 @@ class AcceptedCases {
   LevelTuple refused_together(Levels refused, std::uint64_t seed) const;
 
  private:
-  harness::Questions& questions_;
-  const OfferedLevels& offered_;
+  Questions& questions_;
+  const Offer& offer_;
   ShapeCase shape_;
 };
 

@@ -68,6 +68,10 @@ int own_large_cases(const ArrayPhase& phase) {
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
+const ModelShape* only_shape(const Subject& subject) {
+  return subject.shapes != nullptr && subject.shapes->only ? &*subject.shapes->only : nullptr;
+}
+
 // A row of the array, and what its cases showed.
 struct JudgedRow {
   struct Result {
@@ -88,28 +92,28 @@ struct JudgedRow {
 // rows, up to the row that would have been the last in one thread.
 class ArrayRun {
  public:
-  ArrayRun(JudgeThreads& threads, std::vector<Subject>& subjects, Answers& answers,
+  ArrayRun(JudgeThreads& threads, std::vector<Subject>& subjects, const Offer& offer,
            const std::vector<const Property*>& properties, const ArrayLimits& limits)
       : threads_(threads),
         subjects_(subjects),
         properties_(properties),
         limits_(limits),
-        questions_(answers.questions),
-        offered_(answers.levels),
-        search_(search_of(offered_)),
-        cases_(questions_, offered_),
+        questions_(subjects[0]),
+        offer_(offer),
+        search_(search_of(offer_)),
+        cases_(questions_, offer_),
         few_bytes_(
             std::make_shared<const RuleTable>(Rule{{size_factors.begin(), size_factors.end()},
-                                                   [dtype = offered_.base.dtype](const Levels& l) {
+                                                   [dtype = offer_.base.dtype](const Levels& l) {
                                                      return least_bytes(l, dtype) <= few_bytes;
                                                    }},
-                                              offered_.of)),
+                                              offer_.levels)),
         failed_at_(properties.size()) {
     for (std::atomic<std::size_t>& row : failed_at_) row = never;
     for (const Property* each : properties_) out_.runs[each->name];
     if (limits_.large == nullptr) return;
     for (const Levels& levels : *limits_.large)
-      if (offered_.of.has(levels)) rows_of_others_.push_back(levels);
+      if (offer_.levels.has(levels)) rows_of_others_.push_back(levels);
   }
 
   ArrayResult run() {
@@ -123,7 +127,7 @@ class ArrayRun {
       charge_supports();
     else if (!is_enough(never))
       count(phases);
-    out_.not_offered = not_offered(offered_, subjects_[0].shapes);
+    out_.not_offered = not_offered(offer_, only_shape(subjects_[0]));
     return std::move(out_);
   }
 
@@ -385,8 +389,8 @@ class ArrayRun {
   std::vector<Subject>& subjects_;
   const std::vector<const Property*>& properties_;
   ArrayLimits limits_;
-  Questions& questions_;
-  const OfferedLevels& offered_;
+  Questions questions_;
+  const Offer& offer_;
   RowSearch search_;
   AcceptedCases cases_;
   std::shared_ptr<const RuleTable> few_bytes_;
@@ -409,9 +413,9 @@ class ArrayRun {
 
 }  // namespace
 
-ArrayResult run_array(JudgeThreads& threads, std::vector<Subject>& subjects, Answers& answers,
+ArrayResult run_array(JudgeThreads& threads, std::vector<Subject>& subjects, const Offer& offer,
                       const std::vector<const Property*>& properties, const ArrayLimits& limits) {
-  return ArrayRun(threads, subjects, answers, properties, limits).run();
+  return ArrayRun(threads, subjects, offer, properties, limits).run();
 }
 
 }  // namespace ropewalk::properties

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "properties/array/generator.h"
-#include "properties/array/offered_levels.h"
+#include "properties/array/offer.h"
 #include "properties/judge_threads.h"
 #include "properties/property.h"
 #include "properties/property_run.h"
@@ -42,10 +42,10 @@ struct ArrayLimits {
 };
 
 /// Runs cases until all interactions of the profile's strength are met, or each of the properties
-/// has seen a failure. Every property must have a judge. There is a subject for each thread, and
-/// the first gave `answers`. The result does not depend on the number of threads.
+/// has seen a failure. Every property must have a judge. There is a subject for each thread. The
+/// result does not depend on the number of threads.
 ArrayResult run_array(JudgeThreads& threads, std::vector<harness::Subject>& subjects,
-                      Answers& answers, const std::vector<const Property*>& properties,
+                      const Offer& offer, const std::vector<const Property*>& properties,
                       const ArrayLimits& limits);
 
 }  // namespace ropewalk::properties

@@ -13,16 +13,16 @@
 #include "harness/cases/problem.h"
 #include "properties/array/accepted_cases.h"
 #include "properties/array/array_run.h"
+#include "properties/array/asking.h"
 #include "properties/array/factor_table.h"
-#include "properties/array/offered_features.h"
 #include "properties/array/requirements.h"
 
 namespace ropewalk::properties {
 namespace {
 using namespace harness;
 
-OfferedLevels everything(Dtype dtype, std::int32_t contract) {
-  OfferedLevels out;
+Offer everything(Dtype dtype, std::int32_t contract) {
+  Offer out;
   out.base.dtype = dtype;
   out.base.contract = contract;
   out.base.tokens = 2;
@@ -33,7 +33,7 @@ OfferedLevels everything(Dtype dtype, std::int32_t contract) {
     const auto factor = static_cast<Factor>(f);
     const int count =
         is_of_tables(factor) && contract != ROPE_CONTRACT_TABLE ? 1 : level_count(factor);
-    for (int level = 0; level < count; ++level) out.of.add(factor, level);
+    for (int level = 0; level < count; ++level) out.levels.add(factor, level);
   }
   for (int dim = 0; dim < level_count(Factor::rotary_dim); ++dim)
     for (int room = 0; room < level_count(Factor::room); ++room)
@@ -93,7 +93,7 @@ class EachForm : public testing::TestWithParam<std::tuple<Dtype, std::int32_t>> 
 
 TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
   const auto [dtype, contract] = GetParam();
-  const OfferedLevels offered = everything(dtype, contract);
+  const Offer offered = everything(dtype, contract);
   std::set<std::pair<std::size_t, int>> met;
   std::uint64_t seed = 0;
   std::int64_t callers = 0, share = 0, fresh = 0;
@@ -127,7 +127,7 @@ TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
   }
   for (std::size_t f = 0; f < factor_count; ++f)
     for (int level = 0; level < most_levels; ++level)
-      EXPECT_EQ(met.contains({f, level}), offered.of.has(static_cast<Factor>(f), level))
+      EXPECT_EQ(met.contains({f, level}), offered.levels.has(static_cast<Factor>(f), level))
           << words_of({{static_cast<Factor>(f), level}});
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -153,7 +153,7 @@ TEST(Factors, KeepTheTensorsOfABase) {
     Case base = everything(Dtype::f32, ROPE_CONTRACT_TABLE).base;
     base.tensors.resize(count, base.tensors[0]);
     base.tensors[1].heads = base.tensors[0].heads + 2;
-    OfferedLevels offered = base_alone(base);
+    Offer offered = base_alone(base);
     EXPECT_EQ(case_of(offered.simplest, base, offered.accepted, 1).value().tensors, base.tensors);
     offered.simplest[Factor::placement] = level::in_place;
     for (TensorCase& t : base.tensors) t.in_place = true;
@@ -165,7 +165,7 @@ TEST(Factors, HoldABaseThatLiesBesideTheLevels) {
   EXPECT_EQ(nearest_level_of(Factor::tokens, 5), level_of(Factor::tokens, 5));
   EXPECT_EQ(nearest_level_of(Factor::tokens, 8192), level_count(Factor::tokens) - 1);
   EXPECT_EQ(nearest_level_of(Factor::batch, 300), level_of(Factor::batch, 100));
-  OfferedLevels offered;
+  Offer offered;
   Case base = everything(Dtype::f32, ROPE_CONTRACT_TABLE).base;
   const auto place = [&](std::int64_t tokens) {
     base.tokens = tokens;
@@ -199,7 +199,7 @@ TEST(Factors, HoldABaseThatLiesBesideTheLevels) {
 
 // A negative control: levels that contradict each other are not taken for possible.
 TEST(Factors, ThatContradictEachOtherAreImpossible) {
-  const OfferedLevels offered = everything(Dtype::f32, ROPE_CONTRACT_TABLE);
+  const Offer offered = everything(Dtype::f32, ROPE_CONTRACT_TABLE);
   EXPECT_TRUE(are_possible(offered.simplest, offered.base));
   const auto with = [&](Factor f, int level) {
     Levels levels = offered.simplest;
@@ -237,8 +237,7 @@ class Arrays : public testing::Test {
         ArrayLimits limits;
         limits.profile = profile;
         limits.most_cases = most_cases;
-        Answers answers(subject[0], first_offer(subject[0]).value());
-        return run_array(one, subject, answers, judged(), limits);
+        return run_array(one, subject, first_offer(subject[0]).value(), judged(), limits);
       }
     throw std::runtime_error("no kernel " + kernel);
   }

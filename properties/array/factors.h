@@ -62,6 +62,14 @@ constexpr bool is_of_tables(Factor f) {
          f == Factor::spare_rows || f == Factor::table_type;
 }
 
+/// The kind of extension of the contract that a factor is of; 0: of none.
+constexpr std::uint32_t extension_of(Factor f) {
+  if (f == Factor::axes || f == Factor::planes) return ROPE_EXT_AXES;
+  if (f == Factor::norm) return ROPE_EXT_NORM;
+  const bool append = f == Factor::append || f == Factor::slots || f == Factor::caches;
+  return append ? ROPE_EXT_APPEND : 0;
+}
+
 /// One level of each factor.
 struct Levels {
   std::array<int, factor_count> of{};
@@ -170,7 +178,7 @@ int nearest_level_of(Factor f, std::int64_t value);
 
 /// A head: its width, and the window that is rotated.
 struct HeadWindow {
-  std::int64_t head_dim, rotary_dim, offset;
+  std::int64_t head_dim, rotary_dim, offset = 0;
   bool operator==(const HeadWindow&) const = default;
 };
 /// The widest window whose frequencies may be listed.

@@ -14,6 +14,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "harness/cases/data.h"
 
@@ -35,6 +36,13 @@ std::uint8_t bit_of(int level) {
 }
 bool is_single(std::uint8_t levels) {
   return (levels & (levels - 1)) == 0;
+}
+
+LevelTuple levels_of(const Levels& row) {
+  LevelTuple tuple;
+  for (std::size_t f = 0; f < factor_count; ++f)
+    tuple.push_back({static_cast<Factor>(f), row.of[f]});
+  return tuple;
 }
 
 // Never rounded up to 100.
@@ -270,7 +278,7 @@ std::vector<DrawnRow> drawn_rows(const RowSearch& search, const std::string& nam
 
 Cover::Cover(const RowSearch& search, int strength, std::uint64_t seed, std::vector<Factor> factors)
     : search_(search), strength_(strength), factors_(std::move(factors)), seed_(seed) {
-  for (auto& of_factor : lane_of_) of_factor.fill(-1);
+  lane_of_.fill(-1);
   if (factors_.empty())
     for (std::size_t f = 0; f < factor_count; ++f) factors_.push_back(static_cast<Factor>(f));
   std::ranges::sort(factors_);
@@ -283,7 +291,8 @@ Cover::Cover(const RowSearch& search, int strength, std::uint64_t seed, std::vec
   search_.restart();
   for (const Factor f : factors_)
     for_each_level(search_.left()[f], [&](int level) {
-      lane_of_[index_of(f)][static_cast<std::size_t>(level)] = static_cast<int>(levels_.size());
+      lane_of_[index_of(f) * most_levels + static_cast<std::size_t>(level)] =
+          static_cast<std::int32_t>(levels_.size());
       levels_.push_back({f, level});
     });
   std::size_t stems = 1;
@@ -304,10 +313,7 @@ void Cover::fill(LevelTuple& stem, std::size_t next) {
       if (std::ssize(stem) < strength_) {
         fill(stem, i + 1);
       } else {
-        Lanes lanes;
-        for (const auto& [f, l] : stem)
-          lanes.push_back(
-              static_cast<std::size_t>(lane_of_[index_of(f)][static_cast<std::size_t>(l)]));
+        Lanes lanes = lanes_of(stem);
         do {
           std::size_t at = 0;
           for (const std::size_t lane : lanes) at = at * levels_.size() + lane;
@@ -320,11 +326,11 @@ void Cover::fill(LevelTuple& stem, std::size_t next) {
     });
 }
 
-Cover::Lanes Cover::lanes_of(const Levels& row) const {
+Cover::Lanes Cover::lanes_of(const LevelTuple& tuple) const {
   Lanes lanes;
-  for (const Factor f : factors_)
-    if (const int lane = lane_of_[index_of(f)][static_cast<std::size_t>(row[f])]; lane >= 0)
-      lanes.push_back(static_cast<std::size_t>(lane));
+  for (const auto& [f, level] : tuple)
+    if (const int found = lane_of(f, level); found >= 0)
+      lanes.push_back(static_cast<std::size_t>(found));
   return lanes;
 }
 
@@ -342,21 +348,27 @@ std::size_t Cover::completion(const Tuples& tuples, std::size_t stem, std::int32
     if (tuples.has[stem * levels_.size() + lane] != 0 && skipped-- == 0) return lane;
 }
 
-// Removes all tuples of the lanes. Returns how often: each of them in each order.
-std::int64_t Cover::erase(Tuples& tuples, const Lanes& row, std::size_t stem, int more) const {
+// Removes all tuples of these levels. Returns their number.
+std::int64_t Cover::erase(Tuples& tuples, const LevelTuple& levels) const {
+  const Lanes lanes = lanes_of(levels);
+  std::int64_t orders = 1;
+  for (int i = 2; i <= strength_; ++i) orders *= i;
+  const std::int64_t erased = erase(tuples, lanes, 0, strength_ - 1) / orders;
+  tuples.all -= erased;
+  return erased;
+}
+
+// Each of them in each order.
+std::int64_t Cover::erase(Tuples& tuples, const Lanes& lanes, std::size_t stem, int more) const {
   std::int64_t erased = 0;
   if (more > 0) {
-    for (const std::size_t lane : row)
-      erased += erase(tuples, row, stem * levels_.size() + lane, more - 1);
-    return erased;
+    for (const std::size_t lane : lanes)
+      erased += erase(tuples, lanes, stem * levels_.size() + lane, more - 1);
+  } else if (tuples.count[stem] > 0) {
+    for (const std::size_t lane : lanes)
+      erased += std::exchange(tuples.has[stem * levels_.size() + lane], std::uint8_t{0});
+    tuples.count[stem] -= static_cast<std::int32_t>(erased);
   }
-  if (tuples.count[stem] == 0) return 0;
-  std::uint8_t* has = &tuples.has[stem * levels_.size()];
-  for (const std::size_t lane : row) {
-    erased += has[lane];
-    has[lane] = 0;
-  }
-  tuples.count[stem] -= static_cast<std::int32_t>(erased);
   return erased;
 }
 
@@ -387,7 +399,7 @@ void Cover::count_fixed(const Tuples& tuples) {
   for (const Factor f : factors_) {
     if (!is_single(left[f]) || counted_of_[f] != 0) continue;
     counted_of_[f] = 1;
-    const int lane = lane_of_[index_of(f)][static_cast<std::size_t>(std::countr_zero(left[f]))];
+    const int lane = lane_of(f, std::countr_zero(left[f]));
     add_counts(tuples, static_cast<std::size_t>(lane), strength_ - 2, counted_);
     counted_.push_back(static_cast<std::size_t>(lane));
   }
@@ -404,7 +416,7 @@ bool Cover::complete(const Tuples& tuples, std::uint64_t random) {
     for (std::size_t f = 0; f < factor_count; ++f) {
       if (is_single(search_.left().of[f])) continue;
       for_each_level(search_.left().of[f], [&](int level) {
-        const int lane = lane_of_[f][static_cast<std::size_t>(level)];
+        const int lane = lane_of(static_cast<Factor>(f), level);
         const std::int64_t met = lane < 0 ? 0 : counts_[static_cast<std::size_t>(lane)];
         if (met < most) return;
         if (met > most) best.clear();
@@ -452,27 +464,13 @@ std::optional<Levels> Cover::next() {
     best_gain = gain;
     best = search_.row();
   }
-  return best ? best : any_row();
-}
-
-void Cover::erase(Tuples& tuples, const LevelTuple& tuple) const {
-  Lanes lanes;
-  for (const auto& [f, level] : tuple)
-    lanes.push_back(
-        static_cast<std::size_t>(lane_of_[index_of(f)][static_cast<std::size_t>(level)]));
-  erase(tuples, lanes, 0, strength_ - 1);
-  --tuples.all;
-}
-
-// Decides tuple by tuple, until a row has one.
-std::optional<Levels> Cover::any_row() {
-  for (std::size_t stem = 0; stem < wanted_.count.size(); ++stem)
-    while (wanted_.count[stem] > 0) {
-      const LevelTuple tuple = tuple_of(stem, completion(wanted_, stem, 0));
-      if (reach(wanted_, tuple, random())) return search_.row();
-      erase(wanted_, tuple);
-    }
-  return {};
+  if (best) return best;
+  settle();
+  const auto stem = std::ranges::find_if(wanted_.count, [](auto count) { return count > 0; });
+  if (stem == wanted_.count.end()) return {};
+  const auto at = static_cast<std::size_t>(stem - wanted_.count.begin());
+  reach(wanted_, tuple_of(at, completion(wanted_, at, 0)), random());
+  return search_.row();
 }
 
 // Removes the impossible tuples. Each row that is found proves all its tuples possible.
@@ -484,7 +482,7 @@ void Cover::settle() {
     while (unproven.count[stem] > 0) {
       const LevelTuple tuple = tuple_of(stem, completion(unproven, stem, 0));
       if (reach(unproven, tuple, harness::hash(seed_, stem))) {
-        erase(unproven, lanes_of(search_.row()), 0, strength_ - 1);
+        erase(unproven, levels_of(search_.row()));
       } else {
         erase(unproven, tuple);
         erase(wanted_, tuple);
@@ -494,14 +492,9 @@ void Cover::settle() {
 
 // Of a row that the rules exclude, only the possible tuples count.
 void Cover::took(const Levels& row) {
-  LevelTuple whole;
-  for (std::size_t f = 0; f < factor_count; ++f)
-    whole.push_back({static_cast<Factor>(f), row.of[f]});
-  if (!search_.restart() || !search_.fix(whole)) settle();
-  constexpr std::int64_t orders[] = {0, 1, 2, 6, 24};
-  const std::int64_t met = erase(wanted_, lanes_of(row), 0, strength_ - 1) / orders[strength_];
-  wanted_.all -= met;
-  met_ += met;
+  const LevelTuple levels = levels_of(row);
+  if (!search_.restart() || !search_.fix(levels)) settle();
+  met_ += erase(wanted_, levels);
 }
 
 Coverage Cover::coverage() {

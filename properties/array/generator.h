@@ -148,25 +148,27 @@ class Cover {
   };
   using Lanes = std::vector<std::size_t>;
 
-  Lanes lanes_of(const Levels& row) const;
+  int lane_of(Factor f, int level) const {
+    return lane_of_[index_of(f) * most_levels + static_cast<std::size_t>(level)];
+  }
+  Lanes lanes_of(const LevelTuple& levels) const;
   LevelTuple tuple_of(std::size_t stem, std::size_t lane) const;
   std::size_t completion(const Tuples& tuples, std::size_t stem, std::int32_t skipped) const;
   void fill(LevelTuple& stem, std::size_t next);
-  void erase(Tuples& tuples, const LevelTuple& tuple) const;
-  std::int64_t erase(Tuples& tuples, const Lanes& row, std::size_t stem, int more) const;
+  std::int64_t erase(Tuples& tuples, const LevelTuple& levels) const;
+  std::int64_t erase(Tuples& tuples, const Lanes& lanes, std::size_t stem, int more) const;
   void add_counts(const Tuples& tuples, std::size_t stem, int more, std::span<const std::size_t>);
   void count_fixed(const Tuples& tuples);
   bool complete(const Tuples& tuples, std::uint64_t random);
   bool reach(const Tuples& tuples, const LevelTuple& tuple, std::uint64_t random);
-  std::optional<Levels> any_row();
   void settle();
   std::uint64_t random();
 
   RowSearch search_;
   int strength_;
   std::vector<Factor> factors_;
-  std::vector<FactorLevel> levels_;                                   ///< by lane
-  std::array<std::array<int, most_levels>, factor_count> lane_of_{};  ///< -1: none
+  std::vector<FactorLevel> levels_;                        ///< by lane
+  std::array<int, factor_count * most_levels> lane_of_{};  ///< -1: none
   Tuples wanted_;  ///< not met, and not known to be impossible
   std::uint64_t seed_, draws_ = 0;
   std::int64_t met_ = 0;

@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
-#include <optional>
+#include <initializer_list>
+#include <iterator>
 #include <set>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -21,139 +19,99 @@ namespace ropewalk::properties {
 namespace {
 
 using Tuples = std::set<LevelTuple>;
-using Row = std::vector<int>;
 
-struct Constraint {
-  std::vector<int> factors;
-  std::function<bool(std::span<const int>)> allows;
-};
 // The first factors with these numbers of levels. The others have one level.
 struct Model {
-  std::vector<int> levels;
-  std::vector<Constraint> constraints;
+  std::vector<int> counts;
+  std::vector<Rule> rules;
+
+  RowSearch search() const {
+    LevelSets levels;
+    levels.of.fill(1);
+    for (std::size_t f = 0; f < counts.size(); ++f)
+      levels.of[f] = static_cast<std::uint8_t>((1 << counts[f]) - 1);
+    RowSearch search(levels, {});
+    for (const Rule& rule : rules) search.require(rule);
+    return search;
+  }
+  std::vector<Factor> factors() const {
+    std::vector<Factor> out;
+    for (std::size_t f = 0; f < counts.size(); ++f) out.push_back(static_cast<Factor>(f));
+    return out;
+  }
+  Cover cover(int t, std::uint64_t seed = 1) const { return {search(), t, seed, factors()}; }
+  bool allows(const Levels& row) const {
+    return std::ranges::all_of(rules, [&](const Rule& rule) { return rule.holds(row); });
+  }
 };
 
-std::vector<Factor> factors_of(const std::vector<int>& numbers) {
+// Of numbers of factors.
+std::vector<Factor> factors(std::initializer_list<int> numbers) {
   std::vector<Factor> out;
   for (const int f : numbers) out.push_back(static_cast<Factor>(f));
   return out;
 }
-std::vector<int> first(std::size_t count) {
-  std::vector<int> out(count);
-  std::iota(out.begin(), out.end(), 0);
-  return out;
+template <class Holds>
+Rule rule(std::initializer_list<int> numbers, const Holds& holds) {
+  return {factors(numbers), [of = factors(numbers), holds](const Levels& row) {
+            std::vector<int> l;
+            for (const Factor f : of) l.push_back(row[f]);
+            return holds(l);
+          }};
 }
 
-RowSearch search_of(const Model& model) {
-  LevelSets levels;
-  levels.of.fill(1);
-  for (std::size_t f = 0; f < model.levels.size(); ++f)
-    levels.of[f] = static_cast<std::uint8_t>((1 << model.levels[f]) - 1);
-  RowSearch search(levels, {});
-  for (const Constraint& each : model.constraints) {
-    const std::vector<Factor> factors = factors_of(each.factors);
-    search.require({factors, [=](const Levels& row) {
-                      std::vector<int> levels_of_them;
-                      for (const Factor f : factors) levels_of_them.push_back(row[f]);
-                      return each.allows(levels_of_them);
-                    }});
-  }
-  return search;
-}
-
-// A cover of the model's factors, or of some of them.
-struct ModelCover {
-  ModelCover(const Model& model, int t, std::uint64_t seed, std::vector<int> some = {})
-      : count(model.levels.size()),
-        cover(search_of(model), t, seed, factors_of(some.empty() ? first(count) : some)) {}
-  std::optional<Row> next() {
-    const auto row = cover.next();
-    if (!row) return {};
-    return Row(row->of.begin(), row->of.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  void took(const Row& row) {
-    Levels levels;
-    std::ranges::copy(row, levels.of.begin());
-    cover.took(levels);
-  }
-  std::size_t count;
-  Cover cover;
-};
-
-bool allows(const Model& model, const Row& row) {
-  return std::all_of(model.constraints.begin(), model.constraints.end(), [&](const auto& each) {
-    std::vector<int> levels;
-    for (const int factor : each.factors) levels.push_back(row[static_cast<std::size_t>(factor)]);
-    return each.allows(levels);
-  });
-}
-
-std::vector<Row> allowed_rows(const Model& model) {
-  std::vector<Row> rows;
-  Row row(model.levels.size(), 0);
-  for (std::size_t f = 0; f < row.size();) {
-    if (f == 0 && allows(model, row)) rows.push_back(row);
-    if (++row[f] < model.levels[f]) {
+std::vector<Levels> allowed_rows(const Model& model) {
+  std::vector<Levels> rows;
+  Levels row;
+  for (std::size_t f = 0; f < model.counts.size();) {
+    if (f == 0 && model.allows(row)) rows.push_back(row);
+    if (++row.of[f] < model.counts[f]) {
       f = 0;
     } else {
-      row[f++] = 0;
+      row.of[f++] = 0;
     }
   }
   return rows;
 }
 
-void add_tuples(const Row& row, const std::vector<int>& factors, std::size_t from, int t,
+void add_tuples(const Levels& row, const std::vector<Factor>& of, std::size_t from, int t,
                 LevelTuple& tuple, Tuples& tuples) {
   if (t == 0) {
     tuples.insert(tuple);
     return;
   }
-  for (std::size_t i = from; i < factors.size(); ++i) {
-    tuple.push_back({static_cast<Factor>(factors[i]), row[static_cast<std::size_t>(factors[i])]});
-    add_tuples(row, factors, i + 1, t - 1, tuple, tuples);
+  for (std::size_t i = from; i < of.size(); ++i) {
+    tuple.push_back({of[i], row[of[i]]});
+    add_tuples(row, of, i + 1, t - 1, tuple, tuples);
     tuple.pop_back();
   }
 }
 
-Tuples tuples_of(const std::vector<Row>& rows, int t, const std::vector<int>& some = {}) {
+Tuples tuples_of(const std::vector<Levels>& rows, int t, const std::vector<Factor>& of) {
   Tuples tuples;
-  for (const Row& row : rows) {
-    LevelTuple tuple;
-    add_tuples(row, some.empty() ? first(row.size()) : some, 0, t, tuple, tuples);
-  }
+  LevelTuple tuple;
+  for (const Levels& row : rows) add_tuples(row, of, 0, t, tuple, tuples);
   return tuples;
 }
 
 Tuples without(const Tuples& from, const Tuples& tuples) {
   Tuples left;
-  std::set_difference(from.begin(), from.end(), tuples.begin(), tuples.end(),
-                      std::inserter(left, left.end()));
+  std::ranges::set_difference(from, tuples, std::inserter(left, left.end()));
   return left;
 }
 
 // Rows that meet every possible tuple together with those that the cover has taken.
-std::vector<Row> rest(ModelCover& cover) {
-  std::vector<Row> rows;
+std::vector<Levels> rest(Cover cover) {
+  std::vector<Levels> rows;
   while (const auto row = cover.next()) {
     cover.took(*row);
     rows.push_back(*row);
   }
   return rows;
 }
-std::vector<Row> rows_of(const Model& model, int t, std::uint64_t seed = 1) {
-  ModelCover cover(model, t, seed);
-  return rest(cover);
-}
 
-std::uint64_t hash_of(const std::vector<Row>& rows) {
-  std::uint64_t hash = rows.size();
-  for (const Row& row : rows)
-    for (const int level : row) hash = harness::hash(hash, level);
-  return hash;
-}
-
-bool less_or_equal(std::span<const int> levels) {
-  return levels[0] <= levels[1];
+bool less_or_equal(const std::vector<int>& l) {
+  return l[0] <= l[1];
 }
 
 struct NamedModel {
@@ -165,48 +123,48 @@ void PrintTo(const NamedModel& named, std::ostream* out) {
 }
 
 const NamedModel free_model{"free", {{4, 3, 3, 2, 2, 3}, {}}};
-// Level 2 of factor 0 forces level 2 of factor 3, and no constraint has both.
+// Level 2 of factor 0 forces level 2 of factor 3, and no rule has both.
 const NamedModel chain{
     "chain",
     {{3, 3, 3, 3, 2, 2},
-     {{{0, 1}, less_or_equal}, {{1, 2}, less_or_equal}, {{2, 3}, less_or_equal}}}};
+     {rule({0, 1}, less_or_equal), rule({1, 2}, less_or_equal), rule({2, 3}, less_or_equal)}}};
 // Factors 4 and 5 follow from others, so most tuples with them are impossible.
 const NamedModel determined{"determined",
                             {{3, 2, 4, 3, 3, 2},
-                             {{{4, 0, 3}, [](auto l) { return l[0] == (l[1] + l[2]) % 3; }},
-                              {{5, 4, 2}, [](auto l) { return l[0] == (l[1] + l[2]) % 2; }}}}};
-// Few of the tuples of the wide constraint are allowed.
+                             {rule({4, 0, 3}, [](auto l) { return l[0] == (l[1] + l[2]) % 3; }),
+                              rule({5, 4, 2}, [](auto l) { return l[0] == (l[1] + l[2]) % 2; })}}};
+// Few of the tuples of the wide rule are allowed.
 const NamedModel wide{
     "wide",
     {{3, 3, 2, 3, 2, 3, 2},
-     {{{6, 5, 4, 3, 1, 0},
-       [](auto l) { return (l[0] + 2 * l[1] + l[2] + l[3] + 3 * l[4] + l[5]) % 5 == 0; }},
-      {{2, 0}, [](auto l) { return l[0] + l[1] != 2; }}}}};
-// A level that no row has, a factor of one level, and a constraint without factors.
-const NamedModel narrow{"narrow",
-                        {{4, 1, 3, 2, 3},
-                         {{{0}, [](auto l) { return l[0] != 1; }},
-                          {{}, [](auto) { return true; }},
-                          {{0, 2}, [](auto l) { return l[0] != 3 || l[1] == 1; }},
-                          {{2, 4, 3}, [](auto l) { return l[0] != 1 || l[1] > l[2]; }}}}};
+     {rule({6, 5, 4, 3, 1, 0},
+           [](auto l) { return (l[0] + 2 * l[1] + l[2] + l[3] + 3 * l[4] + l[5]) % 5 == 0; }),
+      rule({2, 0}, [](auto l) { return l[0] + l[1] != 2; })}}};
+// A level that no row has, a factor of one level, and a rule without factors.
+const NamedModel narrow{
+    "narrow",
+    {{4, 1, 3, 2, 3},
+     {rule({0}, [](auto l) { return l[0] != 1; }), rule({}, [](auto) { return true; }),
+      rule({0, 2}, [](auto l) { return l[0] != 3 || l[1] == 1; }),
+      rule({2, 4, 3}, [](auto l) { return l[0] != 1 || l[1] > l[2]; })}}};
 // Different levels of all factors: search must go back often.
 const NamedModel different{
     "different",
     {{5, 4, 4, 5, 5},
-     {{{0, 1}, [](auto l) { return l[0] != l[1]; }},
-      {{0, 2, 1}, [](auto l) { return l[0] != l[1] && l[1] != l[2]; }},
-      {{3, 0, 1, 2}, [](auto l) { return l[0] != l[1] && l[0] != l[2] && l[0] != l[3]; }},
-      {{4, 3, 2}, [](auto l) { return l[0] != l[1] && l[0] != l[2]; }},
-      {{4, 0, 1}, [](auto l) { return l[0] != l[1] && l[0] != l[2]; }}}}};
+     {rule({0, 1}, [](auto l) { return l[0] != l[1]; }),
+      rule({0, 2, 1}, [](auto l) { return l[0] != l[1] && l[1] != l[2]; }),
+      rule({3, 0, 1, 2}, [](auto l) { return l[0] != l[1] && l[0] != l[2] && l[0] != l[3]; }),
+      rule({4, 3, 2}, [](auto l) { return l[0] != l[1] && l[0] != l[2]; }),
+      rule({4, 0, 1}, [](auto l) { return l[0] != l[1] && l[0] != l[2]; })}}};
 
-// With the last level of factor 4, four factors need four different levels of three. No constraint
-// says so, and only a search finds it.
+// With the last level of factor 4, four factors need four different levels of three. No rule says
+// so, and only a search finds it.
 Model pigeons_without_room(int last_levels) {
   Model model{{3, 3, 3, 3, last_levels, 2}, {}};
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < i; ++j)
-      model.constraints.push_back(
-          {{i, j, 4}, [=](auto l) { return l[0] != l[1] || l[2] + 1 < last_levels; }});
+      model.rules.push_back(
+          rule({i, j, 4}, [=](auto l) { return l[0] != l[1] || l[2] + 1 < last_levels; }));
   return model;
 }
 const NamedModel pigeons{"pigeons", pigeons_without_room(2)};
@@ -214,39 +172,45 @@ const NamedModel pigeons{"pigeons", pigeons_without_room(2)};
 class EveryTuple : public testing::TestWithParam<std::tuple<NamedModel, int>> {
  public:
   const Model& model() const { return std::get<0>(GetParam()).model; }
-  int strength() const { return std::get<1>(GetParam()); }
+  int t() const { return std::get<1>(GetParam()); }
+  Tuples tuples(const std::vector<Levels>& rows) const {
+    return tuples_of(rows, t(), model().factors());
+  }
 };
 
 TEST_P(EveryTuple, ThatIsPossibleIsMet) {
-  const Tuples possible = tuples_of(allowed_rows(model()), strength());
+  const Tuples possible = tuples(allowed_rows(model()));
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    ModelCover cover(model(), strength(), seed);
-    const std::vector<Row> rows = rest(cover);
-    for (const Row& row : rows) EXPECT_TRUE(allows(model(), row));
-    EXPECT_EQ(tuples_of(rows, strength()), possible);
-    EXPECT_EQ(cover.cover.coverage().possible, static_cast<std::int64_t>(possible.size()));
-    EXPECT_EQ(cover.cover.coverage().met, cover.cover.coverage().possible);
-    EXPECT_TRUE(cover.cover.missing().empty());
+    const std::vector<Levels> rows = rest(model().cover(t(), seed));
+    EXPECT_EQ(tuples(rows), possible);
+    Cover cover = model().cover(t(), seed + 9);
+    for (const Levels& row : rows) {
+      EXPECT_TRUE(model().allows(row));
+      cover.took(row);
+    }
+    EXPECT_EQ(cover.coverage().possible, static_cast<std::int64_t>(possible.size()));
+    EXPECT_EQ(cover.coverage().met, cover.coverage().possible);
+    EXPECT_TRUE(cover.missing().empty());
   }
 }
 
-// Each second row counts as given, and one that the constraints exclude.
+// Each second row counts as given, and one that the rules exclude.
 TEST_P(EveryTuple, ThatIsNotMetIsNamedAndMetByTheRest) {
-  const Tuples possible = tuples_of(allowed_rows(model()), strength());
-  const std::vector<Row> all = rows_of(model(), strength(), 5);
-  std::vector<Row> given{Row(model().levels.size(), 0)};
+  const Tuples possible = tuples(allowed_rows(model()));
+  const std::vector<Levels> all = rest(model().cover(t(), 5));
+  std::vector<Levels> given{Levels{}};
   for (std::size_t i = 0; i < all.size(); i += 2) given.push_back(all[i]);
-  ModelCover cover(model(), strength(), 6);
-  for (const Row& row : given) cover.took(row);
-  const Tuples left = without(possible, tuples_of(given, strength()));
-  const std::vector<LevelTuple> named = cover.cover.missing();
+  Cover cover = model().cover(t(), 6);
+  for (const Levels& row : given) cover.took(row);
+  const Tuples left = without(possible, tuples(given));
+  const std::vector<LevelTuple> named = cover.missing();
   EXPECT_EQ(Tuples(named.begin(), named.end()), left);
   EXPECT_EQ(named.size(), left.size());
-  EXPECT_EQ(cover.cover.coverage().possible, static_cast<std::int64_t>(possible.size()));
-  EXPECT_EQ(cover.cover.coverage().met, static_cast<std::int64_t>(possible.size() - left.size()));
-  const std::vector<Row> rows = rest(cover);
+  EXPECT_EQ(cover.coverage().possible, static_cast<std::int64_t>(possible.size()));
+  EXPECT_EQ(cover.coverage().met, static_cast<std::int64_t>(possible.size() - left.size()));
+  const std::vector<Levels> rows = rest(cover);
   EXPECT_LT(rows.size(), all.size());
-  EXPECT_TRUE(without(left, tuples_of(rows, strength())).empty());
+  EXPECT_TRUE(without(left, tuples(rows)).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryTuple,
@@ -258,30 +222,30 @@ INSTANTIATE_TEST_SUITE_P(All, EveryTuple,
                                   std::to_string(std::get<1>(all.param));
                          });
 
-TEST(CoveringArray, MayBeOfSomeFactors) {
-  const std::vector<int> some{0, 2, 3, 5};
+TEST(Cover, MayBeOfSomeFactors) {
   for (const NamedModel& named : {free_model, chain, determined}) {
-    ModelCover cover(named.model, 3, 1, {5, 0, 2, 3});
-    const std::vector<Row> rows = rest(cover);
-    EXPECT_EQ(tuples_of(rows, 3, some), tuples_of(allowed_rows(named.model), 3, some));
-    EXPECT_LT(rows.size(), rows_of(named.model, 3).size());
+    const auto rows = rest(Cover(named.model.search(), 3, 1, factors({5, 0, 2, 3})));
+    EXPECT_EQ(tuples_of(rows, 3, factors({0, 2, 3, 5})),
+              tuples_of(allowed_rows(named.model), 3, factors({0, 2, 3, 5})));
+    EXPECT_LT(rows.size(), rest(named.model.cover(3)).size());
   }
 }
 
-// Without constraints, every tuple is possible.
-TEST(CoveringArray, CoversManyFactors) {
+// Without rules, every tuple is possible.
+TEST(Cover, MeetsTheTuplesOfManyFactors) {
   Model model;
-  for (int f = 0; f < 24; ++f) model.levels.push_back(2 + f * 5 % 7);
   std::size_t pairs = 0;
-  for (std::size_t f = 0; f < 24; ++f)
-    for (std::size_t g = 0; g < f; ++g)
-      pairs += static_cast<std::size_t>(model.levels[f] * model.levels[g]);
-  EXPECT_EQ(tuples_of(rows_of(model, 2), 2).size(), pairs);
+  for (int f = 0; f < 24; ++f) {
+    model.counts.push_back(2 + f * 5 % 7);
+    for (int g = 0; g < f; ++g)
+      pairs += static_cast<std::size_t>(model.counts.back() * (2 + g * 5 % 7));
+  }
+  EXPECT_EQ(tuples_of(rest(model.cover(2)), 2, model.factors()).size(), pairs);
 }
 
-TEST(CoveringArray, IsSmall) {
-  const auto rows = [](std::size_t factors, int levels, int t) {
-    return rows_of({std::vector<int>(factors, levels), {}}, t).size();
+TEST(Cover, IsSmall) {
+  const auto rows = [](std::size_t count, int levels, int t) {
+    return rest(Model{std::vector<int>(count, levels), {}}.cover(t)).size();
   };
   EXPECT_EQ(rows(4, 2, 3), 8u);
   EXPECT_LE(rows(4, 3, 2), 10u);
@@ -292,137 +256,122 @@ TEST(CoveringArray, IsSmall) {
 }
 
 // A hash of the rows: when the search is changed on purpose, it changes too.
-TEST(CoveringArray, IsTheSameOnEveryMachine) {
-  Model model = determined.model;
-  model.levels.insert(model.levels.end(), {8, 7, 8, 8, 5, 2});
-  EXPECT_EQ(hash_of(rows_of(model, 2)), 14784972697455576595u);
-  EXPECT_NE(hash_of(rows_of(model, 2, 2)), 14784972697455576595u);
+TEST(Cover, IsTheSameOnEveryMachine) {
+  const auto hashed = [](std::uint64_t seed) {
+    Model model = determined.model;
+    model.counts.insert(model.counts.end(), {8, 7, 8, 8, 5, 2});
+    std::uint64_t hash = 0;
+    for (const Levels& row : rest(model.cover(2, seed)))
+      for (const int level : row.of) hash = harness::hash(hash, level);
+    return hash;
+  };
+  EXPECT_EQ(hashed(1), 11962591468374959237u);
+  EXPECT_NE(hashed(2), hashed(1));
 }
 
 // A kernel refuses some tuples, and each refusal is learned when a row meets it.
 TEST(Cover, LearnsWhatIsRefused) {
+  const auto refused = [](std::initializer_list<std::pair<int, int>> numbers) {
+    LevelTuple tuple;
+    for (const auto& [f, level] : numbers) tuple.push_back({static_cast<Factor>(f), level});
+    return tuple;
+  };
+  const std::vector<LevelTuple> all{refused({{0, 1}}), refused({{1, 0}, {2, 1}}),
+                                    refused({{0, 2}, {3, 1}, {4, 1}}),
+                                    refused({{2, 0}, {4, 0}, {5, 1}, {3, 0}})};
+  const auto has = [](const Levels& row, const LevelTuple& tuple) {
+    return std::ranges::all_of(tuple, [&](const auto& of) { return row[of.factor] == of.level; });
+  };
   for (const NamedModel& named : {free_model, chain, wide}) {
-    using Numbers = std::vector<std::pair<int, int>>;
-    const std::vector<Numbers> refused{
-        {{0, 1}}, {{1, 0}, {2, 1}}, {{0, 2}, {3, 1}, {4, 1}}, {{2, 0}, {4, 0}, {5, 1}, {3, 0}}};
-    Model full = named.model;
-    for (const Numbers& tuple : refused) {
-      Constraint constraint;
-      for (const auto& [factor, level] : tuple) constraint.factors.push_back(factor);
-      constraint.allows = [tuple](std::span<const int> levels) {
-        for (std::size_t i = 0; i < tuple.size(); ++i)
-          if (levels[i] != tuple[i].second) return true;
-        return false;
-      };
-      full.constraints.push_back(constraint);
-    }
-    ModelCover cover(named.model, 3, 1);
-    std::vector<Row> rows;
+    Cover cover = named.model.cover(3);
+    std::vector<Levels> rows;
     while (const auto row = cover.next()) {
-      EXPECT_TRUE(allows(named.model, *row));
-      std::size_t found = refused.size();
-      for (std::size_t i = 0; i < refused.size(); ++i)
-        if (!allows({{}, {full.constraints[named.model.constraints.size() + i]}}, *row)) found = i;
-      if (found < refused.size()) {
-        LevelTuple tuple;
-        for (const auto& [f, level] : refused[found])
-          tuple.push_back({static_cast<Factor>(f), level});
-        cover.cover.forbid(tuple);
-      } else {
-        cover.took(*row);
-        rows.push_back(*row);
+      EXPECT_TRUE(named.model.allows(*row));
+      const auto found = std::ranges::find_if(all, [&](auto& tuple) { return has(*row, tuple); });
+      if (found != all.end()) {
+        cover.forbid(*found);
+        continue;
       }
+      cover.took(*row);
+      rows.push_back(*row);
     }
-    const Tuples possible = tuples_of(allowed_rows(full), 3);
-    EXPECT_EQ(tuples_of(rows, 3), possible);
-    EXPECT_EQ(cover.cover.coverage().possible, static_cast<std::int64_t>(possible.size()));
-    EXPECT_EQ(cover.cover.coverage().met, static_cast<std::int64_t>(possible.size()));
-    EXPECT_TRUE(cover.cover.missing().empty());
+    std::vector<Levels> taken = allowed_rows(named.model);
+    std::erase_if(taken, [&](const Levels& row) {
+      return std::ranges::any_of(all, [&](auto& tuple) { return has(row, tuple); });
+    });
+    const Tuples possible = tuples_of(taken, 3, named.model.factors());
+    EXPECT_EQ(tuples_of(rows, 3, named.model.factors()), possible);
+    EXPECT_EQ(cover.coverage().possible, static_cast<std::int64_t>(possible.size()));
+    EXPECT_EQ(cover.coverage().met, static_cast<std::int64_t>(possible.size()));
+    EXPECT_TRUE(cover.missing().empty());
   }
 }
 
 // A row had these tuples, so a later refusal does not make them impossible.
 TEST(Cover, KeepsWhatATakenRowHad) {
-  ModelCover cover(free_model.model, 2, 1);
-  cover.took({3, 2, 2, 1, 1, 2});
-  EXPECT_EQ(cover.cover.coverage().met, 15);
-  const std::int64_t before = cover.cover.coverage().possible;
-  cover.cover.forbid({{Factor(1), 2}, {Factor(0), 3}});
-  EXPECT_EQ(cover.cover.coverage().met, 15);
-  EXPECT_EQ(cover.cover.coverage().possible, before);
-  cover.cover.forbid({{Factor(5), 2}});
-  EXPECT_EQ(cover.cover.coverage().met, 15);
-  EXPECT_EQ(cover.cover.coverage().possible, before - 14 + 5);
-}
-
-// A tuple of a row that violates a constraint counts while another row can have it.
-TEST(Cover, CountsThePossibleTuplesOfAnExcludedRow) {
-  const Model sum{{2, 2, 2}, {{{0, 1, 2}, [](auto l) { return (l[0] + l[1]) % 2 == l[2]; }}}};
-  for (const int t : {2, 3}) {
-    ModelCover cover(sum, t, 1);
-    cover.took({0, 0, 1});
-    EXPECT_EQ(cover.cover.coverage().possible, t == 2 ? 12 : 4);
-    EXPECT_EQ(cover.cover.coverage().met, t == 2 ? 3 : 0);
-  }
+  Cover cover = free_model.model.cover(2);
+  cover.took({{3, 2, 2, 1, 1, 2}});
+  EXPECT_EQ(cover.coverage().met, 15);
+  const std::int64_t before = cover.coverage().possible;
+  cover.forbid({{Factor(1), 2}, {Factor(0), 3}});
+  EXPECT_EQ(cover.coverage().met, 15);
+  EXPECT_EQ(cover.coverage().possible, before);
+  cover.forbid({{Factor(5), 2}});
+  EXPECT_EQ(cover.coverage().met, 15);
+  EXPECT_EQ(cover.coverage().possible, before - 14 + 5);
 }
 
 TEST(Cover, EndsWhenAllRowsAreForbidden) {
-  ModelCover cover({{2, 2, 2}, {}}, 2, 1);
+  const Model model{{2, 2, 2}, {}};
+  Cover cover = model.cover(2);
   int rows = 0;
-  while (const auto row = cover.next()) {
+  for (; const auto row = cover.next(); ++rows) {
     LevelTuple whole;
-    for (std::size_t f = 0; f < row->size(); ++f)
-      whole.push_back({static_cast<Factor>(f), (*row)[f]});
-    cover.cover.forbid(whole);
-    ++rows;
+    for (const Factor f : model.factors()) whole.push_back({f, (*row)[f]});
+    cover.forbid(whole);
   }
   EXPECT_EQ(rows, 8);
-  EXPECT_EQ(cover.cover.coverage().possible, 0);
+  EXPECT_EQ(cover.coverage().possible, 0);
 }
 
 TEST(Cover, RejectsWhatMakesNoSense) {
-  const auto throws = [](const Model& model, int t, const std::vector<int>& some = {}) {
-    EXPECT_THROW(ModelCover(model, t, 1, some), std::invalid_argument);
-  };
   const auto never = [](auto) { return false; };
   const auto equal = [](auto l) { return l[0] == l[1]; };
   const auto unequal = [](auto l) { return l[0] != l[1]; };
-  throws({{2, 2}, {{{0}, never}}}, 2);
-  throws({{2, 2}, {{{}, never}}}, 2);
-  throws({{2, 2, 2}, {{{0, 1}, equal}, {{1, 2}, equal}, {{2, 0}, unequal}}}, 2);
+  const auto throws = [](const Model& model, int t) {
+    EXPECT_THROW(model.cover(t), std::invalid_argument);
+  };
+  throws({{2, 2}, {rule({0}, never)}}, 2);
+  throws({{2, 2}, {rule({}, never)}}, 2);
+  throws({{2, 2, 2}, {rule({0, 1}, equal), rule({1, 2}, equal), rule({2, 0}, unequal)}}, 2);
   throws(pigeons_without_room(1), 2);
   throws({{2, 0}, {}}, 2);
-  throws({std::vector<int>(8, 8), {{first(8), [](auto) { return true; }}}}, 2);
+  throws({std::vector<int>(8, 8), {rule({0, 1, 2, 3, 4, 5, 6, 7}, [](auto) { return true; })}}, 2);
   throws({{2, 2}, {}}, 3);
   throws({{2, 2}, {}}, 1);
   throws({{2, 2, 2, 2, 2}, {}}, 5);
-  throws({{2, 2}, {}}, 2, {0, 0});
-  ModelCover cover({{2, 2}, {}}, 2, 1);
-  EXPECT_THROW(cover.cover.forbid({}), std::invalid_argument);
+  const Model model{{2, 2}, {}};
+  EXPECT_THROW(Cover(model.search(), 2, 1, factors({0, 0})), std::invalid_argument);
+  EXPECT_THROW(model.cover(2).forbid({}), std::invalid_argument);
 }
 
-// Rows that RapidCheck draws: they are allowed, differ, have each level, and repeat.
+// Rows that RapidCheck draws are allowed, have every level, and are those of their seed.
 TEST(DrawnRows, AreAllowedAndHaveEveryLevel) {
   for (const NamedModel& named : {free_model, chain, determined, wide}) {
-    const RowSearch search = search_of(named.model);
-    std::vector<Row> rows;
-    for (const DrawnRow& drawn : drawn_rows(search, "rows", 200, 7)) {
-      const auto end =
-          drawn.levels.of.begin() + static_cast<std::ptrdiff_t>(named.model.levels.size());
-      rows.emplace_back(drawn.levels.of.begin(), end);
-      EXPECT_TRUE(allows(named.model, rows.back()));
-    }
+    const auto drawn = [&](std::uint64_t seed) {
+      std::vector<Levels> rows;
+      for (const DrawnRow& row : drawn_rows(named.model.search(), "rows", 200, seed))
+        rows.push_back(row.levels);
+      return rows;
+    };
+    const std::vector<Levels> rows = drawn(7);
     ASSERT_EQ(rows.size(), 200u);
-    EXPECT_EQ(tuples_of(rows, 1), tuples_of(allowed_rows(named.model), 1)) << named.name;
-    const auto again = drawn_rows(search, "rows", 200, 7),
-               other = drawn_rows(search, "rows", 200, 8);
-    std::size_t as_before = 0, as_other = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      as_before += std::equal(rows[i].begin(), rows[i].end(), again[i].levels.of.begin());
-      as_other += std::equal(rows[i].begin(), rows[i].end(), other[i].levels.of.begin());
-    }
-    EXPECT_EQ(as_before, rows.size());
-    EXPECT_LT(as_other, rows.size() / 2);
+    for (const Levels& row : rows) EXPECT_TRUE(named.model.allows(row));
+    EXPECT_EQ(tuples_of(rows, 1, named.model.factors()),
+              tuples_of(allowed_rows(named.model), 1, named.model.factors()))
+        << named.name;
+    EXPECT_EQ(drawn(7), rows);
+    EXPECT_NE(drawn(8), rows);
   }
 }
 

@@ -1,11 +1,14 @@
-#include "properties/array/offered_levels.h"
+#include "properties/array/asking.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <numeric>
 
+#include "harness/cases/names.h"
+#include "properties/array/accepted_cases.h"
 #include "properties/array/factor_table.h"
 #include "properties/array/requirements.h"
 
@@ -52,7 +55,7 @@ constexpr std::pair<std::int64_t, std::int64_t> groups[] = {
 // the factors in `kept`. Changes the other factors of a requirement that is not met.
 class Repair {
  public:
-  Repair(const OfferedLevels& offered, const std::function<bool(const Levels&)>& visit)
+  Repair(const Offer& offered, const std::function<bool(const Levels&)>& visit)
       : offered_(offered), visit_(visit) {}
 
   /// True if visit(levels) was true for some levels.
@@ -63,7 +66,7 @@ class Repair {
     for (const Factor f : unmet->factors) {
       if (kept[index_of(f)]) continue;
       for (int level = 0; level < most_levels; ++level) {
-        if (level == levels[f] || !offered_.of.has(f, level)) continue;
+        if (level == levels[f] || !offered_.levels.has(f, level)) continue;
         Levels changed = levels;
         changed[f] = level;
         if (!unmet->holds(changed)) continue;
@@ -82,249 +85,12 @@ class Repair {
     return nullptr;
   }
 
-  const OfferedLevels& offered_;
+  const Offer& offered_;
   const std::function<bool(const Levels&)>& visit_;
   int tries_ = 8;
 };
 
-class Asking {
- public:
-  Asking(Questions& questions, const Offer& offer)
-      : questions_(questions), base_form_(offer.form), out_(base_alone(offer.base)) {
-    out_.free.axis_of_pair = out_.accepted.axis_of_pair = offer.axis_of_pair;
-    out_.extensions = questions.facts().extensions;
-    if (!out_.accepted.any_bytes) offer_all(Factor::bytes);
-    offer_all(Factor::before);
-    if (offer.thread_safe) offer_all(Factor::callers);
-  }
-
-  OfferedLevels run() {
-    for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads}) {
-      ask_counts(f);
-      find_limit(f);
-    }
-    ask_windows();
-    ask_groups();
-    for (const Factor f : order_of_questions) {
-      if (f == Factor::types) ask_types(f, out_.base.dtype, &Sizes::types);
-      if (f == Factor::table_type) ask_types(f, table_dtype(out_.base), &Sizes::table_types);
-      for (int level = 0; level < level_count(f); ++level)
-        if (!is_count(f) && !has(f, level) && promised(f, level) && takes(f, level)) add(f, level);
-    }
-    out_.free.any_width = has(Factor::tensors, level::reshaped);
-    return std::move(out_);
-  }
-
- private:
-  void offer_all(Factor f) {
-    for (int level = 0; level < level_count(f); ++level) add(f, level);
-  }
-  static bool is_count(Factor f) {
-    return f == Factor::tokens || f == Factor::batch || f == Factor::heads;
-  }
-  bool has(Factor f, int level) const { return out_.of.has(f, level); }
-  void add(Factor f, int level) { out_.of.add(f, level); }
-
-  // What flags and the contract rule out is not asked for.
-  bool promised(Factor f, int level) const {
-    if (is_of_tables(f) && out_.base.contract != ROPE_CONTRACT_TABLE) return false;
-    if (f == Factor::types) return !out_.accepted.types.empty();
-    if (f == Factor::table_type) return !out_.accepted.table_types.empty();
-    return is_promised(questions_.facts(), f, level);
-  }
-
-  // Asks for the level with the simplest levels of other factors, and, where that is impossible,
-  // with others that were accepted.
-  bool takes(Factor f, int level, const Sizes* only = nullptr) {
-    Levels levels = out_.simplest;
-    levels[f] = level;
-    std::array<bool, factor_count> kept{};
-    kept[index_of(f)] = true;
-    return takes_repaired(levels, kept, only);
-  }
-
-  bool takes_repaired(const Levels& levels, const std::array<bool, factor_count>& kept,
-                      const Sizes* only) {
-    const std::function<bool(const Levels&)> visit = [&](const Levels& repaired) {
-      Levels l = repaired;  // the accepted sizes may need more bytes than their levels do
-      for (int bytes = 0; bytes < level_count(Factor::bytes); ++bytes) {
-        if (!has(Factor::bytes, bytes)) continue;
-        l[Factor::bytes] = bytes;
-        for (std::uint64_t seed = 1; seed <= 2 && are_possible(l, out_.base); ++seed) {
-          const auto c = case_of(l, out_.base, only != nullptr ? *only : out_.accepted, seed);
-          if (c && questions_.accepts(*c)) return true;
-        }
-      }
-      return false;
-    };
-    constexpr int most_changes = 4;
-    return Repair(out_, visit).run(levels, kept, most_changes);
-  }
-
-  std::vector<std::int64_t>* counts(Sizes& sizes, Factor f) {
-    return f == Factor::tokens ? sizes.tokens : f == Factor::batch ? sizes.batch : sizes.heads;
-  }
-
-  // Adds what was known to be accepted: the sizes of the base.
-  template <class Size>
-  static void keep(const std::vector<Size>& known, std::vector<Size>& accepted) {
-    for (const Size& size : known)
-      if (std::ranges::find(accepted, size) == accepted.end()) accepted.push_back(size);
-  }
-
-  void ask_counts(Factor f) {
-    for (int level = 0; level < level_count(f); ++level) {
-      std::vector<std::int64_t> accepted;
-      const auto& asked = candidates(f, level);
-      for (const std::int64_t count : asked) {
-        Sizes only = out_.accepted;
-        counts(only, f)[level] = {count};
-        if (takes(f, level, &only)) accepted.push_back(count);
-      }
-      const bool all = accepted.size() == asked.size();
-      keep(counts(out_.accepted, f)[level], accepted);
-      if (accepted.empty()) continue;
-      add(f, level);
-      counts(out_.accepted, f)[level] = accepted;
-      if (!all) counts(out_.free, f)[level] = accepted;
-    }
-  }
-
-  // The largest accepted count, by bisection between the last accepted one and the first of the
-  // level above, which is refused. It is one of the counts that cases take from then on.
-  void find_limit(Factor f) {
-    const int top = out_.of.last(f);
-    if (top + 1 >= level_count(f)) return;
-    auto& accepted = counts(out_.accepted, f)[top];
-    const auto takes_count = [&](std::int64_t count) {
-      Sizes only = out_.accepted;
-      counts(only, f)[top] = {count};
-      return takes(f, top, &only);
-    };
-    const std::int64_t step = f == Factor::tokens  ? base_form_.token_step
-                              : f == Factor::heads ? base_form_.head_step
-                                                   : 1;
-    std::int64_t low = *std::max_element(accepted.begin(), accepted.end()) / step;
-    std::int64_t high = range_of(f, top).most / step + 1;
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      (takes_count(middle * step) ? low : high) = middle;
-    }
-    const std::int64_t most = low * step;
-    out_.most[f] = most;
-    if (std::find(accepted.begin(), accepted.end(), most) != accepted.end()) return;
-    accepted.push_back(most);
-    if (auto& free = counts(out_.free, f)[top]; !free.empty()) free.push_back(most);
-  }
-
-  // Some of the level's heads: those of models, and odd ones.
-  static std::vector<HeadWindow> some_of(std::vector<HeadWindow> heads) {
-    constexpr std::size_t few = 4;
-    if (heads.size() <= few) return heads;
-    return {heads[0], heads[1], heads[heads.size() / 2], heads.back()};
-  }
-
-  void ask_windows() {
-    for (int dim = 0; dim < level_count(Factor::rotary_dim); ++dim)
-      for (int room = 0; room < level_count(Factor::room); ++room)
-        for (int window = 0; window < level_count(Factor::window); ++window) {
-          const std::vector<HeadWindow> asked = some_of(heads_of(dim, room, window));
-          if (asked.empty()) continue;
-          std::vector<HeadWindow> accepted;
-          for (const HeadWindow& head : asked)
-            if (takes_head(head, dim, room, window)) accepted.push_back(head);
-          const bool all = accepted.size() == asked.size();
-          auto& known = out_.accepted.windows[dim][room][window];
-          keep(known, accepted);
-          if (accepted.empty()) {
-            out_.no_such_head.push_back({dim, room, window});
-            continue;
-          }
-          add(Factor::rotary_dim, dim);
-          add(Factor::room, room);
-          add(Factor::window, window);
-          known = accepted;
-          if (!all) out_.free.windows[dim][room][window] = accepted;
-        }
-  }
-
-  bool takes_head(const HeadWindow& head, int dim, int room, int window) {
-    Sizes only = out_.accepted;
-    only.windows[dim][room][window] = {head};
-    Levels levels = out_.simplest;
-    std::array<bool, factor_count> kept{};
-    for (const auto& [f, level] :
-         {std::pair{Factor::rotary_dim, dim}, std::pair{Factor::room, room},
-          std::pair{Factor::window, window}}) {
-      levels[f] = level;
-      kept[index_of(f)] = true;
-    }
-    return takes_repaired(levels, kept, &only);
-  }
-
-  // Q with more heads than K: a kernel may take only the groups of its models.
-  void ask_groups() {
-    for (const auto& [q, k] : groups) {
-      const int level = level_of(Factor::heads, q);
-      Sizes only = out_.accepted;
-      only.heads[level] = {q};
-      only.groups[level] = {{q, k}};
-      Levels levels = out_.simplest;
-      std::array<bool, factor_count> kept{};
-      levels[Factor::heads] = level;
-      levels[Factor::tensors] = level::grouped;
-      kept[index_of(Factor::heads)] = kept[index_of(Factor::tensors)] = true;
-      if (!takes_repaired(levels, kept, &only)) continue;
-      add(Factor::tensors, level::grouped);
-      add(Factor::heads, level);
-      out_.accepted.groups[level].emplace_back(q, k);
-      auto& heads = out_.accepted.heads[level];
-      if (std::find(heads.begin(), heads.end(), q) == heads.end()) {
-        heads.push_back(q);
-        out_.free.heads[level] = heads;
-      }
-    }
-  }
-
-  // The types beside the usual one. The first level with another type is offered if one of them is
-  // accepted.
-  void ask_types(Factor f, Dtype usual, std::vector<Dtype> Sizes::*types) {
-    if (is_of_tables(f) && out_.base.contract != ROPE_CONTRACT_TABLE) return;
-    std::vector<Dtype> accepted;
-    for (const Dtype dtype : types_beside(usual)) {
-      Sizes only = out_.accepted;
-      only.*types = {dtype};
-      if (takes(f, 1, &only)) accepted.push_back(dtype);
-    }
-    out_.accepted.*types = accepted;
-    if (accepted.size() < types_beside(usual).size()) out_.free.*types = accepted;
-    if (!accepted.empty()) add(f, 1);
-  }
-
-  Questions& questions_;
-  const Form base_form_;
-  OfferedLevels out_;
-};
-
-// The kind of extension that a factor is of; 0: of none.
-std::uint32_t extension_of(Factor f) {
-  if (f == Factor::axes || f == Factor::planes) return ROPE_EXT_AXES;
-  if (f == Factor::norm) return ROPE_EXT_NORM;
-  const bool append = f == Factor::append || f == Factor::slots || f == Factor::caches;
-  return append ? ROPE_EXT_APPEND : 0;
-}
-
-bool is_fixed_by(const ModelShape& shape, Factor f) {
-  constexpr std::array of_heads{Factor::window, Factor::rotary_dim, Factor::room, Factor::heads,
-                                Factor::tensors};
-  if (f == Factor::scale || f == Factor::frequencies) return shape.angles;
-  if (f == Factor::tokens || f == Factor::batch)
-    return (f == Factor::tokens ? shape.tokens : shape.batch) > 0;
-  return std::ranges::find(of_heads, f) != of_heads.end();
-}
-
-}  // namespace
-
+// False if the flags of a kernel or its contract rule the level out.
 bool is_promised(const KernelFacts& facts, Factor f, int level) {
   const auto has = [&](std::uint32_t flag) { return (facts.flags & flag) != 0; };
   const bool in = has(ROPE_IN_PLACE), apart = has(ROPE_OUT_OF_PLACE);
@@ -342,47 +108,363 @@ bool is_promised(const KernelFacts& facts, Factor f, int level) {
   return true;
 }
 
-OfferedLevels ask_levels(Questions& questions, const Offer& offer) {
-  return Asking(questions, offer).run();
+class Asking {
+ public:
+  Asking(Questions& questions, const Offer& base) : questions_(questions), out_(base) {
+    if (!out_.accepted.any_bytes) offer_all(Factor::bytes);
+    offer_all(Factor::before);
+    if ((questions.facts().flags & ROPE_THREAD_SAFE) != 0) offer_all(Factor::callers);
+    if (is_promised(questions.facts(), Factor::start, level::shifted))
+      add(Factor::start, level::shifted);  // no kernel is told of addresses
+  }
+
+  Offer run() {
+    for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads}) {
+      for (int level = 0; level < level_count(f); ++level)
+        ask_sizes(
+            {{f, level}},
+            candidates(f, level), [=](Sizes & sizes) -> auto& { return sizes.of(f)[level]; });
+      find_limit(f);
+    }
+    ask_windows();
+    ask_groups();
+    out_.form.token_step = step_of(Factor::tokens);
+    out_.form.head_step = step_of(Factor::heads);
+    for (const auto& groups_of_level : out_.accepted.groups)
+      for (const auto& [q, k] : groups_of_level)
+        out_.form.head_step = std::gcd(out_.form.head_step, k);
+    for (const Factor f : order_of_questions) {
+      // a level with another type is offered if one of them is accepted
+      if (f == Factor::types || f == Factor::table_type)
+        ask_types(f, f == Factor::types ? &Sizes::types : &Sizes::table_types);
+      for (int level = 0; level < level_count(f); ++level)
+        if (!is_count(f) && !has(f, level) && promised(f, level) && takes_level(f, level)) {
+          add(f, level);
+          if (f == Factor::norm && level == level::plus_one && !has(f, level::weighted))
+            out_.base.weight_plus_one = true;  // in each of its calls
+        }
+    }
+    out_.free.any_width = has(Factor::tensors, level::reshaped);
+    return std::move(out_);
+  }
+
+ private:
+  void offer_all(Factor f) {
+    for (int level = 0; level < level_count(f); ++level) add(f, level);
+  }
+  static bool is_count(Factor f) {
+    return f == Factor::tokens || f == Factor::batch || f == Factor::heads;
+  }
+  bool has(Factor f, int level) const { return out_.levels.has(f, level); }
+  void add(Factor f, int level) { out_.levels.add(f, level); }
+
+  // What flags and the contract rule out is not asked for.
+  bool promised(Factor f, int level) const {
+    if (is_of_tables(f) && out_.base.contract != ROPE_CONTRACT_TABLE) return false;
+    if (f == Factor::types) return !out_.accepted.types.empty();
+    if (f == Factor::table_type) return !out_.accepted.table_types.empty();
+    return is_promised(questions_.facts(), f, level);
+  }
+
+  // Asks for the levels with the simplest levels of other factors, and, where that is impossible,
+  // with others that were accepted. `only`: these sizes in place of those that were accepted.
+  bool takes(const LevelTuple& wanted, const Sizes* only = nullptr) {
+    Levels levels = out_.simplest;
+    std::array<bool, factor_count> kept{};
+    for (const auto& [f, level] : wanted) {
+      levels[f] = level;
+      kept[index_of(f)] = true;
+    }
+    const std::function<bool(const Levels&)> visit = [&](const Levels& repaired) {
+      Levels l = repaired;  // the accepted sizes may need more bytes than their levels do
+      for (int bytes = 0; bytes < level_count(Factor::bytes); ++bytes) {
+        if (!has(Factor::bytes, bytes)) continue;
+        l[Factor::bytes] = bytes;
+        for (std::uint64_t seed = 1; seed <= 2 && are_possible(l, out_.base); ++seed) {
+          const auto c = case_of(l, out_.base, only != nullptr ? *only : out_.accepted, seed);
+          if (c && questions_.accepts(*c)) return true;
+        }
+      }
+      return false;
+    };
+    constexpr int most_changes = 4;
+    return Repair(out_, visit).run(levels, kept, most_changes);
+  }
+
+  // What is in place has the layout of its output.
+  bool takes_level(Factor f, int level) {
+    if (takes({{f, level}})) return true;
+    const bool both = f == Factor::in_layout && level < level_count(Factor::out_layout) &&
+                      takes({{f, level}, {Factor::out_layout, level}});
+    if (both) add(Factor::out_layout, level);
+    return both;
+  }
+
+  // Asks for each of these sizes of some levels, and keeps those that are accepted beside those
+  // that are known to be: the sizes of the base. list(sizes) is where they stand. Returns whether
+  // there are any.
+  template <class Size, class List>
+  bool ask_sizes(const LevelTuple& levels, const std::vector<Size>& asked, const List& list) {
+    std::vector<Size> accepted;
+    for (const Size& size : asked) {
+      Sizes only = out_.accepted;
+      list(only) = {size};
+      if (takes(levels, &only)) accepted.push_back(size);
+    }
+    const bool all = accepted.size() == asked.size();
+    for (const Size& size : list(out_.accepted))
+      if (std::ranges::find(accepted, size) == accepted.end()) accepted.push_back(size);
+    if (accepted.empty()) return false;
+    for (const auto& [f, level] : levels) add(f, level);
+    list(out_.accepted) = accepted;
+    if (!all) list(out_.free) = accepted;
+    return true;
+  }
+
+  // Of which all accepted counts beyond one are multiples.
+  std::int64_t step_of(Factor f) const {
+    std::int64_t step = 0;
+    for (int level = 0; level < level_count(f); ++level)
+      for (const std::int64_t count : out_.accepted.of(f)[level])
+        if (count > 1) step = std::gcd(step, count);
+    return std::max<std::int64_t>(step, 1);
+  }
+
+  // The largest accepted count, by bisection between the last accepted one and the first of the
+  // level above, which is refused. It is one of the counts that cases take from then on.
+  void find_limit(Factor f) {
+    const int top = out_.levels.last(f);
+    if (top + 1 >= level_count(f)) return;
+    auto& accepted = out_.accepted.of(f)[top];
+    const auto takes_count = [&](std::int64_t count) {
+      Sizes only = out_.accepted;
+      only.of(f)[top] = {count};
+      return takes({{f, top}}, &only);
+    };
+    const std::int64_t step = step_of(f);
+    std::int64_t low = *std::max_element(accepted.begin(), accepted.end()) / step;
+    std::int64_t high = range_of(f, top).most / step + 1;
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (takes_count(middle * step) ? low : high) = middle;
+    }
+    const std::int64_t most = low * step;
+    out_.most[f] = most;
+    if (std::find(accepted.begin(), accepted.end(), most) != accepted.end()) return;
+    accepted.push_back(most);
+    if (auto& free = out_.free.of(f)[top]; !free.empty()) free.push_back(most);
+  }
+
+  // Some of the level's heads: those of models, and odd ones.
+  static std::vector<HeadWindow> some_of(std::vector<HeadWindow> heads) {
+    constexpr std::size_t few = 4;
+    if (heads.size() <= few) return heads;
+    return {heads[0], heads[1], heads[heads.size() / 2], heads.back()};
+  }
+
+  void ask_windows() {
+    for (int dim = 0; dim < level_count(Factor::rotary_dim); ++dim)
+      for (int room = 0; room < level_count(Factor::room); ++room)
+        for (int window = 0; window < level_count(Factor::window); ++window) {
+          const std::vector<HeadWindow> asked = some_of(heads_of(dim, room, window));
+          const bool is_taken = ask_sizes(
+              {{Factor::rotary_dim, dim}, {Factor::room, room}, {Factor::window, window}},
+              asked, [=](Sizes & sizes) -> auto& { return sizes.windows[dim][room][window]; });
+          if (!is_taken && !asked.empty()) out_.no_such_head.push_back({dim, room, window});
+        }
+  }
+
+  // Q with more heads than K: a kernel may take only the groups of its models.
+  void ask_groups() {
+    for (const auto& [q, k] : groups) {
+      const int level = level_of(Factor::heads, q);
+      Sizes only = out_.accepted;
+      only.heads[level] = {q};
+      only.groups[level] = {{q, k}};
+      if (!takes({{Factor::heads, level}, {Factor::tensors, level::grouped}}, &only)) continue;
+      add(Factor::tensors, level::grouped);
+      add(Factor::heads, level);
+      out_.accepted.groups[level].emplace_back(q, k);
+      auto& heads = out_.accepted.heads[level];
+      if (std::find(heads.begin(), heads.end(), q) == heads.end()) {
+        heads.push_back(q);
+        out_.free.heads[level] = heads;
+      }
+    }
+  }
+
+  void ask_types(Factor f, std::vector<Dtype> Sizes::*types) {
+    const bool of_table = f == Factor::table_type;
+    if (of_table && out_.base.contract != ROPE_CONTRACT_TABLE) return;
+    ask_sizes(
+        {{f, 1}}, types_beside(of_table ? table_dtype(out_.base) : out_.base.dtype),
+        [=](Sizes & sizes) -> auto& { return sizes.*types; });
+  }
+
+  Questions& questions_;
+  Offer out_;
+};
+
+bool is_fixed_by(const ModelShape& shape, Factor f) {
+  constexpr std::array of_heads{Factor::window, Factor::rotary_dim, Factor::room, Factor::heads,
+                                Factor::tensors};
+  if (f == Factor::scale || f == Factor::frequencies) return shape.angles;
+  if (f == Factor::tokens || f == Factor::batch)
+    return (f == Factor::tokens ? shape.tokens : shape.batch) > 0;
+  return std::ranges::find(of_heads, f) != of_heads.end();
 }
 
-std::vector<std::string> not_offered(const OfferedLevels& offered, const AskedShapes* shapes) {
+}  // namespace
+
+Probe with_levels(Subject& subject, Probe probe) {
+  if (!probe.offer) return probe;
+  Questions questions(subject);
+  Offer offer = Asking(questions, *probe.offer).run();
+  if (questions.died()) return {questions.heard, {}};
+  probe.offer = std::move(offer);
+  return probe;
+}
+
+std::optional<Offer> first_offer(Subject& subject) {
+  for (const Dtype dtype : tensor_dtypes)
+    for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
+      if (const Probe p = with_levels(subject, probe_base(subject, pairing, dtype)); p.offer)
+        return p.offer;
+  return {};
+}
+
+std::vector<Probe> probes_of(Subject& subject, const std::vector<ModelShape>& models) {
+  std::vector<Probe> basic, shaped;
+  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
+    for (const Dtype dtype : tensor_dtypes) basic.push_back(probe_base(subject, pairing, dtype));
+  if (models.empty() || std::any_of(basic.begin(), basic.end(), [](auto& p) { return p.offer; }))
+    return basic;
+  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
+    for (const Dtype dtype : tensor_dtypes)
+      shaped.push_back(probe_shapes(subject, pairing, dtype, models));
+  return shaped;
+}
+
+std::string why_refused(const Probe& probe) {
+  return probe.last_refusal.kind != CallResult::Kind::unsupported
+             ? probe.last_refusal.text
+             : fmt::format("{}", fmt::join(probe.reasons, "; "));
+}
+
+std::string offer_words(const Offer& offer) {
+  const std::vector<std::string> missing = not_offered(offer);
+  std::string out =
+      missing.empty() ? "every level" : fmt::format("all but {}", fmt::join(missing, "; "));
+  if (offer.any_size) return out;
+  out += "; heads:";
+  for (const HeadWindow& size : offer.sizes)
+    out += size.rotary_dim == size.head_dim
+               ? fmt::format(" {}", size.head_dim)
+               : fmt::format(" {} ({} rotated)", size.head_dim, size.rotary_dim);
+  return out;
+}
+
+std::string offer_words(Subject& subject, const std::vector<ModelShape>& models) {
+  std::map<std::string, std::string> cells;  // those of which the key is said
+  for (const Probe& base : probes_of(subject, models)) {
+    const Probe probe = with_levels(subject, base);
+    const Case& c = probe.offer ? probe.offer->base : probe.asked;
+    std::string& said = cells[probe.offer ? "offered, " + offer_words(*probe.offer)
+                                          : "refused, " + why_refused(probe)];
+    said += fmt::format("{}{} {}", said.empty() ? "" : ", ", word_of(c.pairing), word_of(c.dtype));
+  }
+  std::string out;
+  for (const auto& [words, of] : cells)
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", of, words);
+  return out;
+}
+
+// ---- an offer
+
+bool Offer::takes(const Need& need) const {
+  const auto& [f, level] = need;
+  if (level != any) return levels.has(f, level);
+  if (f != Factor::tokens && f != Factor::batch && f != Factor::heads) return levels[f] > 1;
+  const std::int64_t own = f == Factor::tokens  ? base.tokens
+                           : f == Factor::batch ? base.batch
+                                                : base.tensors[0].heads;
+  return std::any_of(accepted.of(f), accepted.of(f) + most_levels, [&](const auto& counts) {
+    return std::ranges::any_of(counts, [&](auto count) { return count > 1 && count != own; });
+  });
+}
+
+std::int64_t Offer::axis_count() const {
+  if (takes(Factor::axes, level::interleaved)) return 3;
+  return takes(Factor::axes, level::two_axes) ? 2 : takes(Factor::axes, level::four_axes) ? 4 : 0;
+}
+
+std::string words_of(const Need& need) {
+  const FactorRow& row = factor_table()[index_of(need.factor)];
+  if (need.level == any) return std::string(row.refused.empty() ? row.name : row.refused);
+  return fmt::format("{} {}", row.name, row.levels[static_cast<std::size_t>(need.level)]);
+}
+
+std::vector<std::string> not_offered(const Offer& offer, const ModelShape* only) {
   std::vector<std::string> out;
-  const bool table = offered.base.contract == ROPE_CONTRACT_TABLE;
+  const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
   for (std::size_t f = 0; f < factor_count; ++f) {
     const auto factor = static_cast<Factor>(f);
     if (!table && is_of_tables(factor)) continue;
-    if (shapes != nullptr && shapes->only && is_fixed_by(*shapes->only, factor)) continue;
+    if (only != nullptr && is_fixed_by(*only, factor)) continue;
     const std::uint32_t kind = extension_of(factor);
     const Factor first = kind == ROPE_EXT_AXES     ? Factor::axes
                          : kind == ROPE_EXT_APPEND ? Factor::append
                                                    : factor;
-    if (kind != 0 && offered.of[first] == 1) {  // nothing of it is offered
-      const bool is_named = (offered.extensions & extension_bit(kind)) != 0;
-      if (factor == first && is_named)
-        out.push_back(
-            fmt::format("{}, which it names, but offers nothing of", factor_table()[f].name));
-      else if (factor == Factor::axes && !offered.accepted.axis_of_pair.empty())
-        out.emplace_back("the axes of the model's positions");
+    const FactorRow& words = factor_table()[f];
+    if (kind != 0 && offer.levels[first] == 1) {  // nothing of it is offered
+      const bool is_named = (offer.extensions & extension_bit(kind)) != 0;
+      if (factor == first)
+        out.push_back(fmt::format("{}{}", words.name,
+                                  is_named ? ", which it names, but offers nothing of" : ""));
       continue;
     }
-    const FactorRow& words = factor_table()[f];
-    if (!words.refused.empty() && std::has_single_bit(offered.of.of[f])) {
+    if (!words.refused.empty() && std::has_single_bit(offer.levels.of[f])) {
       out.emplace_back(words.refused);
       continue;
     }
-    const auto most = offered.most.find(factor);
-    if (most != offered.most.end())
+    const auto most = offer.most.find(factor);
+    if (most != offer.most.end())
       out.push_back(fmt::format("more than {} {}{}", most->second, words.name,
                                 factor == Factor::batch ? " rows" : ""));
     // the levels above the limit go without saying
-    const int top = most != offered.most.end() ? offered.of.last(factor) : level_count(factor) - 1;
+    const int top = most != offer.most.end() ? offer.levels.last(factor) : level_count(factor) - 1;
+    std::vector<std::string_view> levels;
     for (int level = 0; level <= top; ++level)
-      if (!offered.of.has(factor, level))
-        out.push_back(
-            fmt::format("{} {}", words.name, words.levels[static_cast<std::size_t>(level)]));
+      if (!offer.levels.has(factor, level))
+        levels.push_back(words.levels[static_cast<std::size_t>(level)]);
+    if (!levels.empty()) out.push_back(fmt::format("{} {}", words.name, fmt::join(levels, ", ")));
   }
   return out;
+}
+
+std::vector<std::string> level_names(const Offer* offer, bool with_extensions) {
+  std::vector<std::string> names;
+  for (std::size_t f = 0; f < factor_count; ++f)
+    for (int level = 0; level < level_count(static_cast<Factor>(f)); ++level) {
+      const auto factor = static_cast<Factor>(f);
+      if (offer != nullptr && !offer->levels.has(factor, level)) continue;
+      const bool is_of_extension = extension_of(factor) != 0;
+      if (is_of_extension && !with_extensions) continue;
+      const bool goes_without_saying = is_of_extension || is_of_tables(factor) ||
+                                       factor == Factor::types || factor == Factor::callers;
+      if (level == 0 && goes_without_saying) continue;
+      const FactorRow& row = factor_table()[f];
+      std::string name =
+          fmt::format("{}={}", row.name, row.levels[static_cast<std::size_t>(level)]);
+      std::erase(name, ',');
+      std::ranges::replace(name, ' ', '_');
+      names.push_back(std::move(name));
+    }
+  if (offer == nullptr || offer->any_size) names.emplace_back("any_size");
+  for (const HeadWindow& size :
+       offer == nullptr || offer->any_size ? std::vector<HeadWindow>{} : offer->sizes)
+    names.push_back(fmt::format("size_{}_{}", size.head_dim, size.rotary_dim));
+  return names;
 }
 
 }  // namespace ropewalk::properties

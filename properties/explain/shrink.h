@@ -18,7 +18,7 @@ struct Shrunk {
 /// `failing` failed with `first`. Takes about 2 s at most, or 6 s if the case is large, and twice
 /// that if other cases had damaged the process. Each try with a crash takes a new process, and each
 /// with a hang its time limit, so few are made.
-Shrunk shrink(harness::Subject& subject, const Property& property, const harness::Offer& offer,
+Shrunk shrink(harness::Subject& subject, const Property& property, const Offer& offer,
               const harness::Case& failing, const harness::Finding& first);
 
 }  // namespace ropewalk::properties

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "harness/cases/data.h"
-#include "properties/array/offered_features.h"
+#include "properties/array/asking.h"
 #include "properties/explain/shrink_steps.h"
 #include "properties/search/judges.h"
 #include "properties/search/run_property.h"
@@ -208,14 +208,11 @@ TEST(Shrink, NoStepMakesACorrectKernelFail) {
   std::int64_t held = 0;
   for (const char* kernel : {"control_scalar_table", "control_scalar_exact"}) {
     Subject subject = subject_of(worker, oracle, kernel);
-    const Probe probe =
-        with_features(subject, probe_base(subject, Pairing::half_split, Dtype::f32));
+    const Probe probe = with_levels(subject, probe_base(subject, Pairing::half_split, Dtype::f32));
     ASSERT_TRUE(probe.offer);
-    Answers answers(subject, *probe.offer);
-    CaseDraws draws(answers, *probe.offer);
+    CaseDraws draws(subject, *probe.offer);
     for (const Property* property : all_properties()) {
-      if (property->shape == nullptr) continue;
-      if (property->applies != nullptr && !property->applies(*probe.offer)) continue;
+      if (property->shape == nullptr || !is_applicable(*property, *probe.offer)) continue;
       draws.begin(*property);
       const Case drawn = draws.next(draws.any_row(0)).value();
       std::vector<Case> steps = basis_vectors(drawn);

@@ -106,11 +106,7 @@ void shape_append(Case& c, const Offer&) {
 
 void shape_two_appends(Case& c, const Offer& offer) {
   give_append(c);
-  if (c.tokens < 2 && offer.tokens) c.tokens = 2;
-}
-
-bool has_caches(const Offer& offer) {
-  return offer.append;
+  if (c.tokens < 2 && offer.takes(Factor::tokens)) c.tokens = 2;
 }
 
 // K and V beside Q, in pages as an engine leaves them, a decode step and a prompt.
@@ -131,7 +127,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
            {"tokens=1; tensors=2", "tokens=3; tensors=2", "batch=2; tokens=1; tensors=2"})) {
     give_append(c);
     c.slots.assign(static_cast<std::size_t>(c.batch * c.tokens), -1);
-    if (offer.norm) give_norm(c);
+    if (offer.takes(Factor::norm)) give_norm(c);
     if (c.tensors.size() > 1 && !c.tensors[0].append) cases.push_back(c);  // Q is left
   }
   std::erase_if(cases, [](const Case& c) { return c.tokens == 1 && c.property == "two_appends"; });
@@ -142,27 +138,21 @@ const Registered laws[] = {
     Registered({.name = "append_is_copy",
                 .order = 262,
                 .claim = "append is the rotation and then a copy to the slot",
-                .of_extension = true,
-                .applies = [](const Offer& o) { return o.append && !has_append(o.base); },
-                .needs = "append, and calls without it",
+                .needs = {{Factor::append}, {Factor::append, level::no_append}},
                 .shape = shape_append,
                 .fixed_cases = fixed_cases,
                 .check = check_append_is_copy}),
     Registered({.name = "slot_order",
                 .order = 264,
                 .claim = "the same rows go to any slots, in any order",
-                .of_extension = true,
-                .applies = has_caches,
-                .needs = "append",
+                .needs = {{Factor::append}},
                 .shape = shape_append,
                 .fixed_cases = fixed_cases,
                 .check = check_slot_order}),
     Registered({.name = "two_appends",
                 .order = 266,
                 .claim = "two appends to one cache are one, and leave the rows before alone",
-                .of_extension = true,
-                .applies = [](const Offer& o) { return o.append && o.tokens; },
-                .needs = "append of several tokens",
+                .needs = {{Factor::append}, {Factor::tokens}},
                 .shape = shape_two_appends,
                 .fixed_cases = fixed_cases,
                 .check = check_two_appends})};

@@ -64,11 +64,11 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   Case c = with(offer.base, offer, "position_from=3");
   std::vector<Case> cases{c, widened(c, offer)};
   cases.back().seed = 2;
-  if (offer.axes) {
+  if (offer.takes(Factor::axes)) {
     cases.push_back(c);
     give_axes(cases.back(), offer);
   }
-  if (offer.three_tensors) {
+  if (offer.takes(Factor::tensors, level::three)) {
     c.tensors.resize(3, c.tensors[0]);
     c.tensors[2].rotate = false;
     cases.push_back(c);

@@ -178,13 +178,15 @@ Finding check_alignment(Subject& subject, const Case& c) {
 // less than a row, as in a broadcast, or far beyond the table.
 std::vector<Case> one_table_row(const Offer& offer, Profile) {
   std::vector<Case> cases;
-  if (!offer.rows_by_token || !offer.padded_table) return cases;
+  if (!offer.takes(Factor::rows_by, level::by_token) ||
+      !offer.takes(Factor::table_rows, level::row_gap))
+    return cases;
   Case c = offer.base;
   // What offers padded tables takes this, though it may refuse a single token.
   c.tokens = std::max<std::int64_t>(c.tokens, 2);
   c.table_row_stride = c.rotary_dim / 2 + 3;
   cases.push_back(c);
-  if (offer.batch) c.batch = 1;
+  if (offer.takes(Factor::batch)) c.batch = 1;
   c.tokens = 1;
   if (c.batch > 1) return cases;
   c.position_from = 5;
@@ -201,7 +203,7 @@ std::vector<Case> one_table_row(const Offer& offer, Profile) {
 std::vector<Case> far_apart_rows(const Offer& offer, Profile profile) {
   std::vector<Case> cases = at_size(offer, profile);
   std::erase_if(cases, [](const Case& c) { return c.tokens < 2 && c.batch < 2; });
-  if (!offer.batch) return cases;
+  if (!offer.takes(Factor::batch)) return cases;
   Case c = offer.base;
   c.position_rule = PositionRule::list;
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
@@ -223,9 +225,9 @@ std::vector<Case> far_apart_rows(const Offer& offer, Profile profile) {
 // not planned, nor f64 under the f32_angle contract, which is not for it.
 std::vector<Case> types_side_by_side(const Offer& offer, Profile) {
   std::vector<Case> cases;
-  if (offer.different_shapes)
+  if (offer.takes(Factor::tensors, level::reshaped))
     cases.push_back(with(offer.base, offer, "position_from=3; tensors=2 q.heads=2 k.heads=5"));
-  if (!offer.mixed_types) return cases;
+  if (!offer.takes(Factor::types)) return cases;
   Case c = with(widened(offer.base, offer), offer, "position_from=3");
   c.tensors.resize(2, c.tensors[0]);
   for (const Dtype dtype : types_beside(c.dtype)) {
@@ -243,70 +245,62 @@ std::vector<Case> distances(const Offer& offer, Profile profile) {
   for (std::int64_t i = 1; i < count; ++i) {
     c.seed = static_cast<std::uint64_t>(i);
     c.lead = i < 16 ? i : -1;
-    const HeadSize size = offer.any_size && i % 4 == 3
-                              ? HeadSize{45, 18}
-                              : offer.sizes[static_cast<std::size_t>(i) % offer.sizes.size()];
+    const HeadWindow size = offer.any_size && i % 4 == 3
+                                ? HeadWindow{45, 18}
+                                : offer.sizes[static_cast<std::size_t>(i) % offer.sizes.size()];
     cases.push_back(with(resized(c, size), offer, i % 3 == 0 ? "in_place=1" : "in_place=0"));
   }
   return cases;
 }
 
 const Registered layouts[] = {
+    Registered({.name = "position_types",
+                .order = 160,
+                .claim = "int32 and int64 positions mean the same",
+                .needs = {{Factor::position_type, 0}, {Factor::position_type, 1}},
+                .shape = any_case,
+                .check = check_position_types}),
     Registered(
-        {.name = "position_types",
-         .order = 160,
-         .claim = "int32 and int64 positions mean the same",
-         .applies =
-             [](const Offer& o) { return o.i64_positions && o.base.position_dtype == Dtype::i32; },
-         .needs = "int32 and int64 positions",
-         .shape = any_case,
-         .check = check_position_types}),
-    Registered({.name = "placement",
-                .order = 180,
-                .claim = "in place gives what out of place gives",
-                .applies = [](const Offer& o) { return o.in_place && o.out_of_place; },
-                .needs = "both in place and out of place",
-                .shape =
-                    [](Case& c, const Offer&) {
-                      for (TensorCase& t : c.tensors) t.in_place = false;
-                    },
-                .check = check_placement}),
+        {.name = "placement",
+         .order = 180,
+         .claim = "in place gives what out of place gives",
+         .needs = {{Factor::placement, level::in_place}, {Factor::placement, level::out_of_place}},
+         .shape =
+             [](Case& c, const Offer&) {
+               for (TensorCase& t : c.tensors) t.in_place = false;
+             },
+         .check = check_placement}),
     Registered({.name = "strides",
                 .order = 190,
                 .claim = "strided memory gives what contiguous memory gives",
-                .applies =
-                    [](const Offer& o) {
-                      return o.padded || o.head_major || o.fused || o.strided_positions ||
-                             o.padded_table;
-                    },
-                .needs = "memory that is not contiguous",
+                .needs_one_of = {{Factor::in_layout},
+                                 {Factor::position_strides, level::token_stride},
+                                 {Factor::table_rows, level::row_gap}},
                 .shape = any_case,
                 .fixed_cases = one_table_row,
                 .check = check_strides}),
     Registered({.name = "order",
                 .order = 200,
                 .claim = "another order of rows, heads and tokens gives the same, in that order",
-                .applies = [](const Offer& o) { return o.batch || o.tokens || o.many_heads; },
-                .needs = "more than one row",
+                .needs_one_of = {{Factor::batch}, {Factor::tokens}, {Factor::heads}},
                 .shape = any_case,
                 .fixed_cases = at_size,
                 .check = check_order}),
     Registered({.name = "chunks",
                 .order = 210,
                 .claim = "a prompt in parts gives what the whole gives",
-                .applies = [](const Offer& o) { return o.tokens || o.batch; },
-                .needs = "two tokens or batch rows in one call",
+                .needs_one_of = {{Factor::tokens}, {Factor::batch}},
                 .shape =
                     [](Case& c, const Offer& offer) {
-                      if (offer.tokens) c.tokens = std::max<std::int64_t>(c.tokens, 2);
+                      if (offer.takes(Factor::tokens))
+                        c.tokens = std::max<std::int64_t>(c.tokens, 2);
                     },
                 .fixed_cases = far_apart_rows,
                 .check = check_chunks}),
     Registered({.name = "tensors_apart",
                 .order = 220,
                 .claim = "Q and K in one call give what each gives alone",
-                .applies = [](const Offer& o) { return o.two_tensors && o.each_alone; },
-                .needs = "two tensors in one call, and each alone",
+                .needs = {{Factor::tensors, level::equal}, {Factor::tensors, level::one}},
                 .shape =
                     [](Case& c, const Offer&) {
                       c.own_tables = false;
@@ -317,8 +311,7 @@ const Registered layouts[] = {
     Registered({.name = "alignment",
                 .order = 270,
                 .claim = "pointers at any multiple of their element give the same",
-                .applies = [](const Offer& o) { return o.any_alignment; },
-                .needs = "a kernel without ROPE_NEEDS_ALIGN_64",
+                .needs = {{Factor::start, level::shifted}},
                 .fixed_cases = distances,
                 .check = check_alignment})};
 

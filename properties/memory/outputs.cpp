@@ -62,8 +62,7 @@ const Registered unwritten_outputs({
     .name = "unwritten_outputs",
     .order = 240,
     .claim = "every output element is written",
-    .applies = [](const Offer& offer) { return offer.out_of_place; },
-    .needs = "an output of its own",
+    .needs = {{Factor::placement, level::out_of_place}},
     .shape =
         [](Case& c, const Offer&) {
           for (TensorCase& t : c.tensors) t.in_place = false;
@@ -104,12 +103,8 @@ Finding check_untouched_dims(Subject& subject, const Case& c) {
   return done.failed() ? done.failure : compare_untouched(done.problem, done.execution);
 }
 
-bool partial(const HeadSize& size) {
+bool partial(const HeadWindow& size) {
   return size.rotary_dim < size.head_dim;
-}
-
-bool applies_untouched_dims(const Offer& offer) {
-  return offer.any_size || offer.unrotated_tensor || std::ranges::any_of(offer.sizes, partial);
 }
 
 // Makes sure that the case has elements that are not rotated.
@@ -130,7 +125,7 @@ void shape_untouched_dims(Case& c, const Offer& offer) {
 // No tensor is rotated: there is nothing but copies to make.
 std::vector<Case> fixed_cases_untouched_dims(const Offer& offer, Profile) {
   std::vector<Case> cases;
-  if (!offer.unrotated_tensor) return cases;
+  if (!offer.takes_unrotated()) return cases;
   Case c = offer.base;
   // What offers tensors that are copied takes this, though it may refuse to rotate none.
   c.tensors.resize(2, c.tensors[0]);
@@ -144,7 +139,9 @@ std::vector<Case> fixed_cases_untouched_dims(const Offer& offer, Profile) {
   cases.push_back(c);
   c.tensors.resize(2, c.tensors[0]);
   cases.push_back(c);
-  if (!offer.in_place || !offer.out_of_place) return cases;
+  if (!offer.takes(Factor::placement, level::in_place) ||
+      !offer.takes(Factor::placement, level::out_of_place))
+    return cases;
   c.tensors[0].in_place = !c.tensors[0].in_place;
   cases.push_back(c);
   return cases;
@@ -155,8 +152,7 @@ const Registered untouched_dims({
     .order = 230,
     .claim = "what is not rotated is copied bit for bit",
     .without_norm = true,
-    .applies = applies_untouched_dims,
-    .needs = "dims or tensors that are not rotated",
+    .needs_one_of = {{Factor::room}, {Factor::tensors, level::copied_second}},
     .shape = shape_untouched_dims,
     .fixed_cases = fixed_cases_untouched_dims,
     .check = check_untouched_dims,

@@ -202,7 +202,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
                        CallerStates states = CallerStates::one) {
     c.caller_states = states;
     c = with(c, offer, fmt::format("tokens={}; heads={}", tokens, heads));
-    if (offer.head_major && c.batch > 1 && share)
+    if (offer.takes(Factor::in_layout, level::head_major) && c.batch > 1 && share)
       for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
     c.callers_share = share;
     cases.push_back(c);
@@ -219,7 +219,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   add(wide, false, 32, 4, CallerStates::two_problems);
   add(with(wide, offer, "op=transpose; scale=1.5"), true, 32, 4);
   // Slots beside each other in one cache.
-  if (offer.append) {
+  if (offer.takes(Factor::append)) {
     Case cached = with(narrow, offer, "tensors=2");
     give_append(cached);
     cached.page_size = 4;
@@ -230,9 +230,9 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   add(rows, false, 9, 8);
   rows = with(rows, offer, "position_dtype=i64; rows_by=token");
   add(rows, true, 9, 8);
-  const bool decodes = offer.tokens || wide.tokens == 1;
+  const bool decodes = offer.takes(Factor::tokens) || wide.tokens == 1;
   if (decodes) add(wide, false, 1, 8);
-  if (decodes && offer.batch) add(with(wide, offer, "batch=4"), false, 1, 8);
+  if (decodes && offer.takes(Factor::batch)) add(with(wide, offer, "batch=4"), false, 1, 8);
   // In fresh workers.
   Case fresh = narrow;
   fresh.fresh = true;
@@ -251,8 +251,7 @@ const Registered threads({
     .name = "threads",
     .order = 260,
     .claim = "concurrent calls, of one state or of two, give what each gives alone",
-    .applies = [](const Offer& offer) { return offer.thread_safe; },
-    .needs = "ROPE_THREAD_SAFE",
+    .needs = {{Factor::callers}},
     .fixed_cases = fixed_cases,
     .check = check,
     .judge = judge,

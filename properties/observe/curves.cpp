@@ -12,7 +12,7 @@
 
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
-#include "properties/array/offered_features.h"
+#include "properties/array/asking.h"
 #include "properties/fixed_cases.h"
 #include "reference/curves.h"
 #include "reference/frequencies.h"
@@ -135,8 +135,8 @@ std::vector<CurveRow> decay_curves(OwnWorkers& workers, Oracle& oracle,
   for (const KernelFacts& facts : kernels) {
     Subject subject{workers.of(facts), oracle, facts};
     const auto offer =
-        with_features(subject, probe_base(subject, Pairing::half_split, Dtype::f32)).offer;
-    if (!offer || !offer->tokens || !offer->many_heads) continue;
+        with_levels(subject, probe_base(subject, Pairing::half_split, Dtype::f32)).offer;
+    if (!offer || !offer->takes(Factor::tokens) || !offer->takes(Factor::heads)) continue;
     const Problem problem = make_problem(decay_case(*offer), oracle);
     const Execution execution = execute(subject, problem);
     if (execution.result.kind != CallResult::Kind::ok) continue;
@@ -156,7 +156,8 @@ std::vector<CurveRow> position_curves(OwnWorkers& workers, Oracle& oracle,
     Subject subject{workers.of(facts), oracle, facts};
     const auto offer = first_offer(subject);
     if (!offer) continue;
-    const bool any_position = facts.angle_contract != ROPE_CONTRACT_TABLE || offer->rows_by_token;
+    const bool any_position = facts.angle_contract != ROPE_CONTRACT_TABLE ||
+                              offer->takes(Factor::rows_by, level::by_token);
     const auto positions = curve_positions(any_position ? last_position : last_table_position);
     CurveRow row;
     row.chart = "error_over_position";
@@ -166,7 +167,7 @@ std::vector<CurveRow> position_curves(OwnWorkers& workers, Oracle& oracle,
                            word_of(contract_words, facts.angle_contract), row.dtype,
                            curve_rotary_dim, curve_theta);
     // A kernel that accepts only one token a call is run position by position.
-    const std::size_t at_once = offer->tokens ? positions.size() : 1;
+    const std::size_t at_once = offer->takes(Factor::tokens) ? positions.size() : 1;
     for (std::size_t i = 0; i < positions.size(); i += at_once) {
       const auto from = positions.begin() + static_cast<std::ptrdiff_t>(i);
       const Problem problem = make_problem(

@@ -15,7 +15,7 @@
 #include "harness/judge/executor.h"
 #include "harness/judge/judge.h"
 #include "properties/array/array_run.h"
-#include "properties/array/offered_features.h"
+#include "properties/array/asking.h"
 #include "properties/fixed_cases.h"
 
 namespace ropewalk::properties {
@@ -253,10 +253,10 @@ class CellComparison {
   // ---- cases
 
   void sweep() {
-    const HeadSize narrow{4, 4}, usual{128, 128};
+    const HeadWindow narrow{4, 4}, usual{128, 128};
     const bool of_model = plan_.shapes.only.has_value();
-    const auto has = [&](HeadSize size) {
-      return offer_.any_size || std::ranges::any_of(offer_.sizes, [&](HeadSize each) {
+    const auto has = [&](HeadWindow size) {
+      return offer_.any_size || std::ranges::any_of(offer_.sizes, [&](HeadWindow each) {
                return each.head_dim == size.head_dim && each.rotary_dim == size.rotary_dim;
              });
     };
@@ -264,7 +264,7 @@ class CellComparison {
     if (!of_model) {
       const Case thin = with(resized(c, narrow), offer_, "heads=8");
       constexpr std::int64_t chunk = 16384;
-      if (has(narrow) && offer_.tokens)
+      if (has(narrow) && offer_.takes(Factor::tokens))
         for (std::int64_t from = 0; from < swept_densely; from += chunk)
           compare(with(thin, offer_, fmt::format("position_from={}; tokens={}", from, chunk)));
       c = has(usual) ? resized(c, usual) : widened(c, offer_);
@@ -272,7 +272,8 @@ class CellComparison {
     }
     if (c.contract == ROPE_CONTRACT_TABLE) c = with(c, offer_, "rows_by=token");
     // A table by position would have to be laid out up to its last row.
-    if (c.contract == ROPE_CONTRACT_TABLE && !offer_.rows_by_token && has({16, 16}) && !of_model)
+    if (c.contract == ROPE_CONTRACT_TABLE && !offer_.takes(Factor::rows_by, level::by_token) &&
+        has({16, 16}) && !of_model)
       c = resized(c, {16, 16});
     out_.rotary_dim = c.rotary_dim;
     for (std::size_t row = 0; row < std::size(position_rows); ++row) sweep_row(c, row);
@@ -288,7 +289,7 @@ class CellComparison {
     for (std::int64_t i = 1; i < count; ++i)
       all.push_back(std::llround(
           low * std::pow(high / low, static_cast<double>(i) / static_cast<double>(count - 1))));
-    const std::int64_t at_once = offer_.tokens && c.tokens == 1 ? count : c.tokens;
+    const std::int64_t at_once = offer_.takes(Factor::tokens) && c.tokens == 1 ? count : c.tokens;
     c.position_rule = PositionRule::list;
     c.tokens = at_once;
     for (std::int64_t from = 0; from + at_once <= count; from += at_once) {
@@ -309,13 +310,12 @@ class CellComparison {
     of_array = this;
     JudgeThreads threads;
     std::vector<Subject> subjects{a_};
-    Answers answers(subjects[0], offer_);
     ArrayLimits limits;
     limits.profile = Profile::smoke;
     limits.seed = plan_.seed;
     limits.most_cases = array_cases;
     const PropertyRun run =
-        run_array(threads, subjects, answers, {&compares}, limits).runs[compares.name];
+        run_array(threads, subjects, offer_, {&compares}, limits).runs[compares.name];
     if (run.failing) note_fault(a_.facts, run.worst.reason, *run.failing);
   }
   static thread_local CellComparison* of_array;
@@ -393,7 +393,8 @@ std::string refusal_of(const KernelFacts& facts, const Probe& probe) {
 
 // How much a kernel leaves out: cases are made for the one that takes fewer.
 int limits_of(const Offer& offer) {
-  return !offer.any_size + !offer.tokens + !offer.many_heads + (offer.base.tensors.size() > 1);
+  return !offer.any_size + !offer.takes(Factor::tokens) + !offer.takes(Factor::heads) +
+         (offer.base.tensors.size() > 1);
 }
 
 CellDifference swapped(CellDifference d) {
@@ -405,8 +406,8 @@ CellDifference swapped(CellDifference d) {
 
 CellDifference compare_cell(Subject& a, Subject& b, const VerifyPlan& plan, Pairing pairing,
                             Dtype dtype) {
-  const Probe of_a = with_features(a, probe_base(a, pairing, dtype)),
-              of_b = with_features(b, probe_base(b, pairing, dtype));
+  const Probe of_a = with_levels(a, probe_base(a, pairing, dtype)),
+              of_b = with_levels(b, probe_base(b, pairing, dtype));
   CellDifference out;
   if (!of_a.offer || !of_b.offer)
     out.not_compared = of_a.offer ? refusal_of(b.facts, of_b) : refusal_of(a.facts, of_a);

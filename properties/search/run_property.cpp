@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::int64_t usual_elements = 4096;  // of a tensor; more of them only take longer
 constexpr std::int64_t most_refused = 300;     // cases of one property
+constexpr std::int64_t most_dims = 1 << 20;    // more than any head has
 
 // Levels that are for the cases of the covering array alone: algebraic laws do not hold with them,
 // or they say what happens beside the call. The square of a far scale needs a wide range.
@@ -40,7 +41,7 @@ bool is_for_the_array(Factor f, int level, Dtype dtype) {
 
 // Of a kernel that takes one number of heads, tokens or rows alone, the case has as many elements
 // of each of these. It has at least those of the base.
-std::int64_t most_elements(const OfferedLevels& offered) {
+std::int64_t most_elements(const Offer& offered) {
   constexpr std::int64_t most = 1 << 20;
   const Case& base = offered.base;
   const TensorCase& first = base.tensors[0];
@@ -48,71 +49,13 @@ std::int64_t most_elements(const OfferedLevels& offered) {
   for (const auto& [f, count] :
        {std::pair{Factor::heads, first.heads}, std::pair{Factor::tokens, base.tokens},
         std::pair{Factor::batch, base.batch}})
-    if (std::has_single_bit(offered.of[f]) && fixed < most) fixed *= count;
+    if (std::has_single_bit(offered.levels[f]) && fixed < most) fixed *= count;
   return std::max(std::min(fixed, most), base.batch * base.tokens * first.heads * first.head_dim);
 }
 
-// The smallest head_dim of a head of these levels.
-std::int64_t least_dims(const Levels& l, const Sizes& sizes) {
-  const int dim = l[Factor::rotary_dim], room = l[Factor::room], window = l[Factor::window];
-  const std::vector<HeadWindow>& accepted = sizes.windows[dim][room][window];
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const HeadWindow& head : accepted.empty() ? heads_of(dim, room, window) : accepted)
-    if (l[Factor::frequencies] != level::listed || head.rotary_dim <= widest_listed)
-      least = std::min(least, head.head_dim);
-  return least;
-}
-
-std::int64_t least_count(Factor f, int level, const std::vector<std::int64_t>* by_level) {
-  const std::vector<std::int64_t>& accepted = by_level[level];
-  return accepted.empty() ? range_of(f, level).least : *std::ranges::min_element(accepted);
-}
-
-// Whether a tensor of these levels can have few enough elements, where nothing else is asked for.
-// Its head is looked up, as this is asked again and again.
-class FewEnough {
- public:
-  explicit FewEnough(const Sizes& sizes) : sizes_(sizes) {
-    Levels l;
-    for (std::size_t i = 0; i < dims_.size(); ++i) {
-      l[Factor::rotary_dim] = static_cast<int>(i / 64);
-      l[Factor::room] = static_cast<int>(i / 16 % 4);
-      l[Factor::window] = static_cast<int>(i / 4 % 4);
-      l[Factor::frequencies] = static_cast<int>(i % 4);
-      dims_[i] = least_dims(l, sizes);
-    }
-  }
-  bool operator()(const Levels& l) const {
-    const int at = l[Factor::rotary_dim] * 64 + l[Factor::room] * 16 + l[Factor::window] * 4 +
-                   l[Factor::frequencies];
-    const std::int64_t counts = least_count(Factor::tokens, l[Factor::tokens], sizes_.tokens) *
-                                least_count(Factor::batch, l[Factor::batch], sizes_.batch) *
-                                least_count(Factor::heads, l[Factor::heads], sizes_.heads);
-    return dims_[static_cast<std::size_t>(at)] <= sizes_.most_elements / counts;
-  }
-
- private:
-  const Sizes& sizes_;
-  std::array<std::int64_t, 8 * 4 * 4 * 4> dims_{};
-};
-
-// Adds the heads of the fixed list, of which only some were asked for by level.
-void add_heads(OfferedLevels& offered, const std::vector<HeadSize>& sizes) {
-  for (const HeadSize& size : sizes) {
-    const HeadWindow head{size.head_dim, size.rotary_dim, 0};
-    Levels l;
-    set_window_levels(l, head);
-    for (Sizes* known : {&offered.free, &offered.accepted}) {
-      auto& heads = known->windows[l[Factor::rotary_dim]][l[Factor::room]][l[Factor::window]];
-      if (!heads.empty() && std::ranges::find(heads, head) == heads.end()) heads.push_back(head);
-    }
-  }
-}
-
 // The levels that cases are drawn of. Those of the base stay.
-OfferedLevels drawn_levels(OfferedLevels offered, const Offer& offer) {
+Offer drawn_levels(Offer offered) {
   const std::int64_t most = most_elements(offered);
-  add_heads(offered, offer.sizes);
   for (std::size_t i = 0; i < factor_count; ++i) {
     const auto f = static_cast<Factor>(i);
     const bool of_model = f == Factor::frequencies || f == Factor::scale;
@@ -120,20 +63,40 @@ OfferedLevels drawn_levels(OfferedLevels offered, const Offer& offer) {
       const bool is_left_out =
           f == Factor::bytes
               ? range_of(f, level).least > most * data_type(offered.base.dtype).bytes
-              : (offer.one_model && of_model) || is_for_the_array(f, level, offered.base.dtype);
-      if (is_left_out && level != offered.simplest[f]) offered.of.remove(f, level);
+              : (offered.one_model && of_model) || is_for_the_array(f, level, offered.base.dtype);
+      if (is_left_out && level != offered.simplest[f]) offered.levels.remove(f, level);
     }
   }
   offered.free.most_elements = offered.accepted.most_elements = most;
   return offered;
 }
 
-RowSearch drawn_search(const OfferedLevels& offered) {
+RowSearch drawn_search(const Offer& offered) {
+  using enum Factor;
   RowSearch search = search_of(offered);
-  if (!offered.free.any_bytes)
-    search.require({{Factor::tokens, Factor::batch, Factor::heads, Factor::rotary_dim, Factor::room,
-                     Factor::window, Factor::frequencies},
-                    FewEnough(offered.free)});
+  const Sizes& sizes = offered.free;
+  std::map<std::array<int, 4>, std::int64_t> known;
+  const auto narrowest = [&](const Levels& l) {
+    const auto [at, is_new] =
+        known.try_emplace({l[rotary_dim], l[room], l[window], l[frequencies]}, most_dims);
+    const auto& accepted = sizes.windows[l[rotary_dim]][l[room]][l[window]];
+    if (is_new)
+      for (const HeadWindow& head :
+           accepted.empty() ? heads_of(l[rotary_dim], l[room], l[window]) : accepted)
+        if (l[frequencies] != level::listed || head.rotary_dim <= widest_listed)
+          at->second = std::min(at->second, head.head_dim);
+    return at->second;
+  };
+  const auto least = [&](Factor f, const Levels& l) {
+    const auto& accepted = sizes.of(f)[l[f]];
+    return accepted.empty() ? range_of(f, l[f]).least : *std::ranges::min_element(accepted);
+  };
+  if (!sizes.any_bytes)
+    search.require(
+        {{tokens, batch, heads, rotary_dim, room, window, frequencies}, [&](const Levels& l) {
+           return least(tokens, l) * least(batch, l) * least(heads, l) * narrowest(l) <=
+                  sizes.most_elements;
+         }});
   search.require({{Factor::rows_by, Factor::position_range},
                   [&](const Levels& l) { return !has_long_table(l, offered.base.contract); }});
   return search;
@@ -216,7 +179,7 @@ class Runner {
 
  private:
   // A crash or hang in supports. The case that it was asked about need not be one of the property.
-  void charge(const Probe& heard) {
+  void charge(const Refusals& heard) {
     Execution execution;
     execution.result = heard.last_refusal;
     ++run.executed;
@@ -355,8 +318,9 @@ std::vector<Case> regressions_of(const Property& property, const Offer& offer) {
     c.pairing = offer.base.pairing;
     c.dtype = offer.base.dtype;
     if (!c.table_dtype) c.table_dtype = offer.base.table_dtype;
-    const bool declared = std::ranges::all_of(
-        c.tensors, [&](const auto& t) { return t.in_place ? offer.in_place : offer.out_of_place; });
+    const bool declared = std::ranges::all_of(c.tensors, [&](const auto& t) {
+      return offer.takes(Factor::placement, t.in_place ? level::in_place : level::out_of_place);
+    });
     if (declared && is_valid(c)) out.push_back(std::move(c));
   }
   return out;
@@ -364,10 +328,10 @@ std::vector<Case> regressions_of(const Property& property, const Offer& offer) {
 
 }  // namespace
 
-CaseDraws::CaseDraws(Answers& answers, const Offer& offer)
-    : questions_(answers.questions),
+CaseDraws::CaseDraws(Subject& subject, const Offer& offer)
+    : questions_(subject),
       offer_(offer),
-      levels_(drawn_levels(answers.levels, offer)),
+      levels_(drawn_levels(offer)),
       nothing_refused_(drawn_search(levels_)),
       row_(nothing_refused_) {}
 
@@ -381,7 +345,7 @@ void CaseDraws::begin(const Property& property) {
 DrawnRow CaseDraws::any_row(std::uint64_t seed) const {
   DrawnRow row{{}, seed};
   for (std::size_t f = 0; f < factor_count; ++f)
-    row.levels.of[f] = levels_.of.pick(static_cast<Factor>(f), hash(seed, f));
+    row.levels.of[f] = levels_.levels.pick(static_cast<Factor>(f), hash(seed, f));
   return row;
 }
 
@@ -456,11 +420,9 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
                          CaseDraws* draws) {
   Runner runner(subject, property, offer);
   if (shared != nullptr) runner.run = *shared;
-  if (!is_applicable(property, offer)) {
-    const bool needs = property.applies != nullptr && !property.applies(offer);
+  if (const std::string missing = missing_for(property, offer); !missing.empty()) {
     runner.run.worst.kind = Finding::Kind::unsupported;
-    runner.run.worst.reason =
-        needs ? "needs " + std::string(property.needs) : "needs a call without a norm";
+    runner.run.worst.reason = "needs " + missing;
     return runner.run;
   }
   for (const Case& c : regressions_of(property, offer)) {

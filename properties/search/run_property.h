@@ -17,7 +17,7 @@ namespace ropewalk::properties {
 /// The cases of one pairing and data type of a kernel. Keeps references to its arguments.
 class CaseDraws {
  public:
-  CaseDraws(Answers& answers, const harness::Offer& offer);
+  CaseDraws(harness::Subject& subject, const Offer& offer);
   CaseDraws(const CaseDraws&) = delete;
   CaseDraws& operator=(const CaseDraws&) = delete;
 
@@ -40,18 +40,18 @@ class CaseDraws {
   /// How many rows the kernel has refused since begin().
   std::int64_t refused() const { return refused_; }
   /// The levels that cases are drawn of, and those of the last case.
-  const OfferedLevels& offered() const { return levels_; }
+  const Offer& offered() const { return levels_; }
   const Levels& last() const { return last_; }
   /// The last refusal; after a crash or hang in supports, that.
-  const harness::Probe& heard() const { return questions_.heard; }
+  const Refusals& heard() const { return questions_.heard; }
   bool died() const { return questions_.died(); }
 
  private:
   std::optional<Levels> completed(const DrawnRow& wanted);
 
-  harness::Questions& questions_;
-  const harness::Offer& offer_;
-  OfferedLevels levels_;
+  Questions questions_;
+  const Offer& offer_;
+  Offer levels_;  ///< that cases are drawn of
   RowSearch nothing_refused_, row_;
   const Property* property_ = nullptr;
   Levels last_;
@@ -73,13 +73,12 @@ struct RunLimits {
 std::vector<harness::Case> regression_corpus();
 
 /// The fixed cases of a property, in which the choices that a kernel must not notice alternate.
-std::vector<harness::Case> fixed_cases_of(const Property& property, harness::Offer offer,
-                                          Profile profile);
+std::vector<harness::Case> fixed_cases_of(const Property& property, Offer offer, Profile profile);
 
 /// `shared`: what the cases of the covering array told this property; NULL: nothing. They count
 /// like its own cases. `draws`: those of the offer; NULL: no cases are drawn.
-PropertyRun run_property(harness::Subject& subject, const Property& property,
-                         const harness::Offer& offer, Profile profile, const RunLimits& limits,
-                         const PropertyRun* shared, CaseDraws* draws);
+PropertyRun run_property(harness::Subject& subject, const Property& property, const Offer& offer,
+                         Profile profile, const RunLimits& limits, const PropertyRun* shared,
+                         CaseDraws* draws);
 
 }  // namespace ropewalk::properties

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "properties/array/asking.h"
 #include "properties/array/factor_table.h"
-#include "properties/array/offered_features.h"
 #include "properties/search/judges.h"
 #include "properties/search/run_property.h"
 #include "properties/search/verdict_rows.h"
@@ -78,8 +78,7 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
   for (const char* kernel : {"plain", "phase"}) {
     Subject of = subject(kernel);
     const Offer offer = first_offer(of).value();
-    Answers answers(of, offer);
-    CaseDraws draws(answers, offer);
+    CaseDraws draws(of, offer);
     draws.begin(property_named("agreement"));
     std::set<std::pair<std::size_t, int>> drawn;
     for (std::uint64_t i = 0; i < 2000; ++i) {
@@ -93,7 +92,8 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
     EXPECT_EQ(draws.refused(), 0) << kernel;
     for (std::size_t f = 0; f < factor_count; ++f)
       for (int level = 0; level < most_levels; ++level)
-        EXPECT_EQ(drawn.contains({f, level}), draws.offered().of.has(static_cast<Factor>(f), level))
+        EXPECT_EQ(drawn.contains({f, level}),
+                  draws.offered().levels.has(static_cast<Factor>(f), level))
             << words_of({{static_cast<Factor>(f), level}});
   }
 }
@@ -102,11 +102,10 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
 // property, and gives way to others.
 TEST_F(DrawnCases, LearnWhatIsRefusedWithinOneProperty) {
   Subject of = subject("control_one_head_only_table");
-  const Offer offer = first_offer(of).value();
-  Answers answers(of, offer);
-  ASSERT_EQ(answers.levels.of[Factor::heads], 1);
-  answers.levels.of.add(Factor::heads, 1);
-  CaseDraws draws(answers, offer);
+  Offer offer = first_offer(of).value();
+  ASSERT_EQ(offer.levels[Factor::heads], 1);
+  offer.levels.add(Factor::heads, 1);
+  CaseDraws draws(of, offer);
   const auto first = texts(draws, "norm", 100);
   EXPECT_GT(draws.refused(), 0);
   EXPECT_LT(draws.refused(), 100);
@@ -114,7 +113,7 @@ TEST_F(DrawnCases, LearnWhatIsRefusedWithinOneProperty) {
   texts(draws, "transpose", 20);
   EXPECT_EQ(texts(draws, "norm", 100), first);
   EXPECT_GT(draws.refused(), 0);
-  CaseDraws alone(answers, offer);
+  CaseDraws alone(of, offer);
   EXPECT_EQ(texts(alone, "norm", 100), first);
 }
 
@@ -138,8 +137,7 @@ TEST_F(DrawnCases, AndFixedOnesHaveBothValuesOfEachSwitch) {
   constexpr std::int64_t enough = 8;
   Subject of = subject("plain");
   const Offer offer = first_offer(of).value();
-  Answers answers(of, offer);
-  CaseDraws draws(answers, offer);
+  CaseDraws draws(of, offer);
   draws.begin(property_named("agreement"));
   std::vector<Case> drawn;
   for (std::uint64_t i = 0; i < 1000; ++i) drawn.push_back(draws.next(draws.any_row(i)).value());
@@ -166,8 +164,7 @@ TEST_F(DrawnCases, AreValidForEachProperty) {
   for (const char* kernel : {"plain", "phase"}) {
     Subject of = subject(kernel);
     const Offer offer = first_offer(of).value();
-    Answers answers(of, offer);
-    CaseDraws draws(answers, offer);
+    CaseDraws draws(of, offer);
     for (const Property* property : all_properties()) {
       if (property->shape == nullptr && property->add_calls == nullptr) continue;
       if (!is_applicable(*property, offer)) continue;
@@ -186,9 +183,8 @@ TEST_F(DrawnCases, AreValidForEachProperty) {
 TEST_F(DrawnCases, EndWhereNothingIsTaken) {
   Subject of = subject("plain");
   Offer offer = first_offer(of).value();
-  Answers answers(of, offer);
-  answers.levels.base.contract = ROPE_CONTRACT_EXACT;  // plain reads tables
-  CaseDraws draws(answers, offer);
+  offer.base.contract = ROPE_CONTRACT_EXACT;  // plain reads tables
+  CaseDraws draws(of, offer);
   draws.begin(property_named("agreement"));
   EXPECT_FALSE(draws.next(draws.any_row(1)));
   EXPECT_LE(draws.refused(), 300);

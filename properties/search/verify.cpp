@@ -17,8 +17,8 @@
 #include "harness/judge/judge.h"
 #include "harness/process/exceptions.h"
 #include "properties/array/array_run.h"
+#include "properties/array/asking.h"
 #include "properties/array/factors.h"
-#include "properties/array/offered_features.h"
 #include "properties/explain/check_case.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/judge_threads.h"
@@ -47,7 +47,7 @@ struct PlannedCell {
   JudgeThreads& threads;
   std::vector<harness::Subject>& subjects;  ///< one for each thread
   const VerifyPlan& plan;
-  const harness::Offer& offer;
+  const Offer& offer;
   const std::function<void(const report::VerdictRow&)>& on_row;
   const std::function<void(const std::string&)>& on_progress;
 };
@@ -71,17 +71,12 @@ bool judges_each_case(const Property& property) {
 class CellRun {
  public:
   CellRun(const PlannedCell& cell, Carried& carried)
-      : cell_(cell), plan_(cell.plan), carried_(carried), threads_(cell.threads.count()) {
+      : cell_(cell), plan_(cell.plan), carried_(carried), draws_(cell.threads.count()) {
     properties_ = chosen_properties(plan_.properties, plan_.profile);
     tried_.resize(properties_.size());
   }
 
   bool run() {
-    const auto is_asked_for = [this](const Property* each) {
-      return each->judge != nullptr || draws(*each);
-    };
-    if (std::ranges::any_of(properties_, is_asked_for))
-      threads_[0].answers.emplace(cell_.subjects[0], cell_.offer);
     run_array_for_all();
     if (is_over_) return false;
     cell_.threads.run([this](std::size_t thread) {
@@ -102,10 +97,6 @@ class CellRun {
   }
 
  private:
-  struct OfThread {
-    std::optional<Answers> answers;
-    std::optional<CaseDraws> draws;
-  };
   // A property that was judged, as far as it needs no other's result.
   struct Tried {
     bool is_done = false, is_ended = false;
@@ -161,7 +152,7 @@ class CellRun {
         end_early(*first_of_array_, thread, run);
       };
     try {
-      array_ = run_array(cell_.threads, cell_.subjects, *threads_[0].answers, judged, limits);
+      array_ = run_array(cell_.threads, cell_.subjects, cell_.offer, judged, limits);
       side_effects_ = array_.side_effects;
     } catch (const WorkerError&) {  // no kernel can run
       throw;
@@ -368,10 +359,9 @@ class CellRun {
 
   CaseDraws* draws_for(const Property& property, std::size_t thread) {
     if (!draws(property)) return nullptr;
-    OfThread& mine = threads_[thread];
-    if (!mine.answers) mine.answers.emplace(cell_.subjects[thread], threads_[0].answers->levels);
-    if (!mine.draws) mine.draws.emplace(*mine.answers, cell_.offer);
-    return &*mine.draws;
+    std::optional<CaseDraws>& mine = draws_[thread];
+    if (!mine) mine.emplace(cell_.subjects[thread], cell_.offer);
+    return &*mine;
   }
 
   // Says on one row of the cell what the array's cases met.
@@ -396,7 +386,7 @@ class CellRun {
   const PlannedCell& cell_;
   const VerifyPlan& plan_;
   Carried& carried_;
-  std::vector<OfThread> threads_;
+  std::vector<std::optional<CaseDraws>> draws_;  // by thread
   std::vector<const Property*> properties_;
   ArrayResult array_;
   const Property* first_of_array_ = nullptr;
@@ -525,7 +515,7 @@ struct KernelRun {
                    const std::vector<Dtype>& dtypes) {
     for (const Pairing pairing : plan.pairings)
       for (const Dtype dtype : dtypes) {
-        const Probe probe = with_features(subject, probe_cell(pairing, dtype));
+        const Probe probe = with_levels(subject, probe_cell(pairing, dtype));
         if (!probe.offer) {
           for (const std::string& reason : probe.reasons) add_reason(reasons, reason);
           if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
@@ -543,9 +533,9 @@ struct KernelRun {
     const std::string pairing(word_of(offer.base.pairing)), dtype(word_of(offer.base.dtype));
     const KernelFacts& facts = subject.facts;
     if (plan.on_offer)
-      for (const std::string& feature : feature_names(&offer))
+      for (const std::string& level : level_names(&offer))
         plan.on_offer({facts.name, std::string(word_of(contract_words, facts.angle_contract)),
-                       pairing, dtype, offered(feature)});
+                       pairing, dtype, offered(level)});
     leave_changed_process();
     return judge_cell_of({threads, subjects, plan, offer, on_row, on_progress}, carried);
   }

@@ -52,17 +52,18 @@ namespace {
 
 std::vector<Case> with_two_tensors(Case c, const Offer& offer) {
   std::vector<Case> cases;
-  if (offer.shared_input) {
+  if (offer.takes(Factor::in_layout, level::fused)) {
     cases.push_back(c);
     share_input(cases.back());
   }
-  if (offer.fused_in_place) {
+  if (offer.takes(Factor::in_layout, level::fused)) {
     cases.push_back(c);
     cases.back().tensors.resize(2, c.tensors[0]);
     for (TensorCase& t : cases.back().tensors) t.in_place = true;
     fuse(cases.back());
   }
-  if (offer.own_tables && (offer.two_tensors || c.tensors.size() > 1)) {
+  if (offer.takes(Factor::tables, level::own_tables) &&
+      (offer.takes(Factor::tensors, level::equal) || c.tensors.size() > 1)) {
     cases.push_back(c);
     cases.back().tensors.resize(2, c.tensors[0]);
     cases.back().own_sin = true;
@@ -72,9 +73,11 @@ std::vector<Case> with_two_tensors(Case c, const Offer& offer) {
 
 // The output of every token or head behind its input.
 void add_alternating(std::vector<Case>& cases, Case c, const Offer& offer) {
-  if (!offer.out_of_place || !offer.any_alignment || has_append(offer.base)) return;
+  if (!offer.takes(Factor::placement, level::out_of_place) ||
+      !offer.takes(Factor::start, level::shifted) || has_append(offer.base))
+    return;
   round_sizes(c, offer.form);
-  if (offer.two_tensors) c.tensors.resize(2, c.tensors[0]);
+  if (offer.takes(Factor::tensors, level::equal)) c.tensors.resize(2, c.tensors[0]);
   for (const auto alternate : {alternate_tokens, alternate_heads}) {
     cases.push_back(c);
     alternate(cases.back());
@@ -84,13 +87,14 @@ void add_alternating(std::vector<Case>& cases, Case c, const Offer& offer) {
 // Inputs and outputs of one to three tensors, packed in one buffer in every order of the first two:
 // adjacent or with gaps, with dims beside the window and without. A cache is in no such buffer.
 void add_orders(std::vector<Case>& cases, const Offer& offer, std::uint64_t seed) {
-  if (!offer.out_of_place || has_append(offer.base)) return;
+  if (!offer.takes(Factor::placement, level::out_of_place) || has_append(offer.base)) return;
   const auto draw = [&](std::int64_t below) {
     return static_cast<std::int64_t>((seed = hash(seed, 0x0de)) %
                                      static_cast<std::uint64_t>(below));
   };
   std::vector<std::size_t> order{0, 1};
-  if (offer.two_tensors || offer.base.tensors.size() > 1) order = {0, 1, 2, 3};
+  if (offer.takes(Factor::tensors, level::equal) || offer.base.tensors.size() > 1)
+    order = {0, 1, 2, 3};
   do {
     Case c = with(draw(2) == 0 ? widened(offer.base, offer) : offer.base, offer,
                   fmt::format("position_from={}; batch={}; tokens={}; heads={}", 5 + draw(3),
@@ -100,15 +104,16 @@ void add_orders(std::vector<Case>& cases, const Offer& offer, std::uint64_t seed
     c.seed = seed;
     round_sizes(c, offer.form);
     const std::int64_t room = draw(4);
-    if (offer.any_size) set_window(c, room, offer.window_offset ? draw(room + 1) : 0);
+    if (offer.any_size)
+      set_window(c, room, offer.takes(Factor::window, level::inside) ? draw(room + 1) : 0);
     std::vector<std::size_t> all = order;
-    if (offer.three_tensors && draw(3) == 0) {
+    if (offer.takes(Factor::tensors, level::three) && draw(3) == 0) {
       all.insert(all.begin() + draw(5), 4);
       all.insert(all.begin() + draw(6), 5);
     }
     c.tensors.resize(all.size() / 2, c.tensors[0]);
-    if (offer.unrotated_tensor && all.size() > 2 && draw(4) == 0) c.tensors.back().rotate = false;
-    place_in_order(c, all, offer.any_alignment && draw(4) > 0 ? 1 : 64);
+    if (offer.takes_unrotated() && all.size() > 2 && draw(4) == 0) c.tensors.back().rotate = false;
+    place_in_order(c, all, offer.takes(Factor::start, level::shifted) && draw(4) > 0 ? 1 : 64);
     cases.push_back(c);
   } while (std::next_permutation(order.begin(), order.end()));
 }
@@ -116,7 +121,7 @@ void add_orders(std::vector<Case>& cases, const Offer& offer, std::uint64_t seed
 std::vector<Case> fixed_cases_shared_inputs(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   for (const bool backwards : {false, true}) {
-    if (backwards && !offer.transpose) continue;
+    if (backwards && !offer.takes(Factor::operation)) continue;
     Case c = with(offer.base, offer, "position_from=5; batch=3; tokens=5; heads=3");
     if (backwards) c.operation = Operation::transpose;
     for (const Case& width : {c, widened(c, offer)}) {
@@ -130,17 +135,14 @@ std::vector<Case> fixed_cases_shared_inputs(const Offer& offer, Profile profile)
   return cases;
 }
 
-bool applies_shared_inputs(const Offer& offer) {
-  return !fixed_cases_shared_inputs(offer, Profile::smoke).empty();
-}
-
 const Registered shared_inputs({
     .name = "shared_inputs",
     .order = 290,
     .claim = "an input or a cos that several outputs share serves each of them",
     .judged_by_oracle = true,
-    .applies = applies_shared_inputs,
-    .needs = "broadcast or shared inputs",
+    .needs_one_of = {{Factor::in_layout, level::broadcast},
+                     {Factor::in_layout, level::fused},
+                     {Factor::tables, level::own_tables}},
     .fixed_cases = fixed_cases_shared_inputs,
     .check = check_whole_output,
 });
@@ -205,15 +207,9 @@ Finding check_far_strides(Subject& subject, const Case& c) {
 }
 
 bool has_far_positions(const Offer& offer) {
-  return offer.strided_positions && offer.tokens && !offer.base.positions_null;
+  return offer.takes(Factor::position_strides, level::token_stride) &&
+         offer.takes(Factor::tokens) && !offer.base.positions_null;
 }
-bool has_far_rows(const Offer& offer) {
-  return offer.padded && (offer.batch || offer.tokens || offer.many_heads);
-}
-bool applies_far_strides(const Offer& offer) {
-  return has_far_rows(offer) || has_far_positions(offer) || offer.padded_table || offer.append;
-}
-
 Case base_case(const Offer& offer) {
   return with(offer.base, offer, "position_from=3");
 }
@@ -233,22 +229,22 @@ Case turned(const Case& c, const Offer& offer) {
 // Returns false if the kernel offers neither.
 bool copies(Case& c, const Offer& offer) {
   const auto size = std::find_if(offer.sizes.begin(), offer.sizes.end(),
-                                 [](const HeadSize& s) { return s.rotary_dim < s.head_dim; });
-  const bool partial = offer.window_offset || size != offer.sizes.end();
-  if (offer.window_offset)
+                                 [](const HeadWindow& s) { return s.rotary_dim < s.head_dim; });
+  const bool partial = offer.takes(Factor::window, level::inside) || size != offer.sizes.end();
+  if (offer.takes(Factor::window, level::inside))
     set_window(c, 64, 32);
   else if (partial)
     c = resized(c, *size);
-  if (offer.unrotated_tensor) {
+  if (offer.takes_unrotated()) {
     c.tensors.resize(2, c.tensors[0]);
     c.tensors[1].rotate = false;
     c.tensors[1].rotary_offset = 0;
   }
-  return partial || offer.unrotated_tensor;
+  return partial || offer.takes_unrotated();
 }
 
 void add_tensor_rows(std::vector<Case>& cases, const Offer& offer) {
-  if (!offer.padded) return;
+  if (!offer.takes_gaps()) return;
   for (const Case& c :
        adopted_lines(base_case(offer), offer,
                      {"!batch=3; in_place=0; far_rows=batch rows_apart=1073741888",
@@ -262,7 +258,7 @@ void add_tensor_rows(std::vector<Case>& cases, const Offer& offer) {
 }
 
 void add_table_rows(std::vector<Case>& cases, const Offer& offer) {
-  if (!offer.padded_table) return;
+  if (!offer.takes(Factor::table_rows, level::row_gap)) return;
   Case c = base_case(offer);
   c.position_from = 0;
   c.tokens = 3;
@@ -276,7 +272,7 @@ void add_late_rows(std::vector<Case>& cases, const Offer& offer) {
   if (offer.base.contract != ROPE_CONTRACT_TABLE || offer.base.rows_by == ROPE_ROW_BY_TOKEN) return;
   Case c = with(base_case(offer), offer, "tokens=3");
   c.position_step = 1 << 23;
-  c.position_from = (1 << 18) + 1 + (offer.tokens ? 0 : 2 * c.position_step);
+  c.position_from = (1 << 18) + 1 + (offer.takes(Factor::tokens) ? 0 : 2 * c.position_step);
   if (offer.any_size) c.rotary_dim = 2;
   cases.push_back(c);
 }
@@ -295,7 +291,7 @@ void add_positions(std::vector<Case>& cases, const Offer& offer) {
 
 // Planes of positions, and the tables of each axis.
 void add_axes(std::vector<Case>& cases, const Offer& offer) {
-  if (!offer.axes) return;
+  if (!offer.takes(Factor::axes)) return;
   Case c = with(base_case(offer), offer, "tokens=3");
   give_axes(c, offer);
   if (has_far_positions(offer)) {
@@ -304,7 +300,9 @@ void add_axes(std::vector<Case>& cases, const Offer& offer) {
     cases.push_back(turned(with(cases.back(), offer, "position_dtype=i64"), offer));
     cases.back().position_axis_stride = 2 * entries_apart;
   }
-  if (c.contract != ROPE_CONTRACT_TABLE || !offer.padded_table || !offer.rows_by_token) return;
+  if (c.contract != ROPE_CONTRACT_TABLE || !offer.takes(Factor::table_rows, level::row_gap) ||
+      !offer.takes(Factor::rows_by, level::by_token))
+    return;
   c.rows_by = ROPE_ROW_BY_TOKEN;
   for (const std::int64_t times : {1, 2}) {
     c.table_axis_stride = times * entries_apart;
@@ -314,7 +312,7 @@ void add_axes(std::vector<Case>& cases, const Offer& offer) {
 
 // Pages, slots of a page and heads, and late slots.
 void add_caches(std::vector<Case>& cases, const Offer& offer) {
-  if (!offer.append) return;
+  if (!offer.takes(Factor::append)) return;
   Case c = with(base_case(offer), offer, "tokens=5; heads=3; tensors=2");
   give_append(c);
   c.page_size = 4;
@@ -348,8 +346,10 @@ const Registered far_strides({
     .claim =
         "rows of tensors, tables and caches, and positions may lie more than 2^31 elements apart",
     .judged_by_oracle = true,
-    .applies = applies_far_strides,
-    .needs = "strides that leave gaps",
+    .needs_one_of = {{Factor::position_strides, level::token_stride},
+                     {Factor::in_layout, level::both_gaps},
+                     {Factor::table_rows, level::row_gap},
+                     {Factor::append}},
     .fixed_cases = fixed_cases_far_strides,
     .check = check_far_strides,
 });

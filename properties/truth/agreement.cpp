@@ -36,14 +36,14 @@ void add_broadcasts(std::vector<Case>& cases, const Case& c, const Offer& offer)
     Case one = c;
     broadcast_input(one, axis);
     cases.push_back(one);
-    if (!offer.two_tensors || one.tensors.size() > 1) return;
+    if (!offer.takes(Factor::tensors, level::equal) || one.tensors.size() > 1) return;
     one.tensors.push_back(one.tensors[0]);
     one.tensors[0].in = {};  // Q as usual, K for all
     cases.push_back(one);
   };
-  add(offer.broadcast_heads, &Strides::head);
-  add(offer.broadcast_tokens, &Strides::token);
-  add(offer.broadcast_batch, &Strides::batch);
+  add(offer.takes(Factor::in_layout, level::broadcast), &Strides::head);
+  add(offer.takes(Factor::in_layout, level::broadcast), &Strides::token);
+  add(offer.takes(Factor::in_layout, level::broadcast), &Strides::batch);
 }
 
 namespace {
@@ -76,7 +76,7 @@ void add_extremes(std::vector<Case>& cases, const Offer& offer) {
 
 // Q and K of several prompts, with heads that fill vectors.
 void add_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) {
-  if (!offer.tokens) return;
+  if (!offer.takes(Factor::tokens)) return;
   const Case c = with(widened(offer.base, offer), offer, "position_from=5");
   add_both(cases, with(c, offer, "batch=2; tokens=130; heads=4; tensors=2"), offer);
   if (profile == Profile::smoke) return;
@@ -86,7 +86,8 @@ void add_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) 
 
 // Rows of a batch that agree in their first, middle and last positions alone.
 void add_rows_alike(std::vector<Case>& cases, const Offer& offer) {
-  if (!offer.tokens || !offer.batch || offer.base.positions_null) return;
+  if (!offer.takes(Factor::tokens) || !offer.takes(Factor::batch) || offer.base.positions_null)
+    return;
   Case c = with(offer.base, offer, "batch=2; tokens=8");
   c.position_rule = PositionRule::list;
   c.positions = {5, 9, 12, 7, 30, 11, 26, 8, 5, 2, 17, 7, 30, 4, 19, 8};
@@ -96,7 +97,7 @@ void add_rows_alike(std::vector<Case>& cases, const Offer& offer) {
 // Four turned tensors in several batch rows, in every layout: the array has few of the combinations
 // of the three.
 void add_fourth(std::vector<Case>& cases, const Offer& offer) {
-  if (!offer.three_tensors || !offer.batch) return;
+  if (!offer.takes(Factor::tensors, level::three) || !offer.takes(Factor::batch)) return;
   Case c = with(offer.base, offer, "position_from=5; batch=2; tokens=3; heads=2");
   c.tensors.assign(ROPE_MAX_TENSORS, TensorCase(c.tensors[0]));
   const TensorCase& t = c.tensors[0];
@@ -114,7 +115,8 @@ void add_fourth(std::vector<Case>& cases, const Offer& offer) {
     add_both(cases, laid, offer);
   }
   add_broadcasts(cases, c, offer);
-  if (!offer.any_alignment) return;  // fused, all tensors but one begin anywhere
+  if (!offer.takes(Factor::start, level::shifted))
+    return;  // fused, all tensors but one begin anywhere
   fuse(c);
   add_both(cases, c, offer);
 }
@@ -124,7 +126,7 @@ void add_fourth(std::vector<Case>& cases, const Offer& offer) {
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   const Case c = with(offer.base, offer, "position_from=5");
-  for (const HeadSize size : offer.sizes) add_both(cases, resized(c, size), offer);
+  for (const HeadWindow size : offer.sizes) add_both(cases, resized(c, size), offer);
   add_extremes(cases, offer);
   add_prompts(cases, offer, profile);
   add_rows_alike(cases, offer);

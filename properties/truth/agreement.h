@@ -4,7 +4,7 @@
 
 #include "harness/judge/executor.h"
 #include "harness/judge/finding.h"
-#include "harness/judge/offer.h"
+#include "properties/array/offer.h"
 
 namespace ropewalk::properties {
 
@@ -14,7 +14,6 @@ harness::Finding check_agreement(harness::Subject& subject, const harness::Case&
 
 /// Adds the case with an input that its heads, tokens or batch rows share, as far as offered. A
 /// case of one tensor is added with two as well: Q as usual, and K shared.
-void add_broadcasts(std::vector<harness::Case>& cases, const harness::Case& c,
-                    const harness::Offer& offer);
+void add_broadcasts(std::vector<harness::Case>& cases, const harness::Case& c, const Offer& offer);
 
 }  // namespace ropewalk::properties

@@ -65,7 +65,7 @@ std::vector<Case> first_call_cases(const Offer& offer) {
                     {"tokens=1; head_dim=rotary+3 offset=2; scale=1.5; op=transpose",
                      "heads=37; position_dtype=i64; rows_by=token; in_place=1",
                      "scale=1.5; op=transpose; in_place=1", "in_place=1"});
-  if (offer.padded)
+  if (offer.takes_gaps())
     for (TensorCase& t : cases[2].tensors) t.in = t.out = padded_strides(cases[2], t, 5);
   // a table's last rows of 4,096
   cases[3].position_from = c.contract == ROPE_CONTRACT_TABLE ? 4096 - c.tokens : 1 << 30;
@@ -77,8 +77,10 @@ std::vector<Case> first_call_cases(const Offer& offer) {
 void make_first_of_process(Case& c, const Offer& offer) {
   c.fresh = true;
   const std::uint64_t bits = hash(c.seed, 0xf125);
-  if (offer.transpose && bits % 2 == 0) turn_back(c);
-  if (!offer.in_place || c.fused || c.one_buffer || bits / 2 % 2 == 0) return;
+  if (offer.takes(Factor::operation) && bits % 2 == 0) turn_back(c);
+  if (!offer.takes(Factor::placement, level::in_place) || c.fused || c.one_buffer ||
+      bits / 2 % 2 == 0)
+    return;
   for (TensorCase& t : c.tensors) {
     t.in_place = true;
     t.out = t.in;

@@ -53,36 +53,41 @@ std::vector<std::int64_t> twice(std::vector<std::int64_t> positions) {
 // How the second problem differs from the first. The case's `beside` is an index of this list.
 struct Difference {
   std::string_view word;
-  bool Offer::*needs;  ///< NULL: nothing is needed
+  Need needs;
   void (*apply)(Case&);
-  bool Offer::*needs_too = nullptr;
+  Need needs_too = {};
   bool of_wide_heads = false;  ///< tried with heads that fill vectors, and with no others
 };
 
 constexpr Difference differences[] = {
-    {"nothing", nullptr, [](Case&) {}},
-    {"rope_theta", nullptr, [](Case& c) { c.rope_theta = 500; }},
-    {"positions", nullptr,
+    {"nothing", {}, [](Case&) {}},
+    {"rope_theta", {}, [](Case& c) { c.rope_theta = 500; }},
+    {"positions",
+     {},
      [](Case& c) {
        for (std::size_t i = 1; i + 1 < c.positions.size(); ++i)
          c.positions[i] = 3 + (c.positions[i] + 1) % 28;
      }},
-    {"seed", nullptr, [](Case& c) { c.seed += 1; }},
-    {"tokens", &Offer::tokens,
+    {"seed", {}, [](Case& c) { c.seed += 1; }},
+    {"tokens",
+     {Factor::tokens},
      [](Case& c) {
        c.positions = twice(c.positions);
        c.tokens *= 2;
      }},
-    {"heads", &Offer::many_heads,
+    {"heads",
+     {Factor::heads},
      [](Case& c) {
        for (TensorCase& t : c.tensors) t.heads += 1;
      }},
-    {"batch", &Offer::batch,
+    {"batch",
+     {Factor::batch},
      [](Case& c) {
        c.positions = twice(c.positions);
        c.batch *= 2;
      }},
-    {"axes", &Offer::axes,
+    {"axes",
+     {Factor::axes},
      [](Case& c) {
        const std::vector<std::int64_t> plane = c.positions;
        for (c.axes = 1; c.axes < 3; ++c.axes)
@@ -90,41 +95,49 @@ constexpr Difference differences[] = {
        for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i)
          c.axis_of_pair.push_back(static_cast<std::uint8_t>(i % 3));
      }},
-    {"op", &Offer::transpose, turn_back},
-    {"attention_scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},
-    {"position_dtype", &Offer::i64_positions,
+    {"op", {Factor::operation}, turn_back},
+    {"attention_scale", {Factor::scale, level::usual}, [](Case& c) { c.attention_scale = 1.5; }},
+    {"position_dtype",
+     {Factor::position_type},
      [](Case& c) { c.position_dtype = c.position_dtype == Dtype::i64 ? Dtype::i32 : Dtype::i64; }},
-    {"rotary_dim", &Offer::any_size,
+    {"rotary_dim",
+     {Factor::rotary_dim, 1},
      [](Case& c) {
        c = resized(c, {c.rotary_dim + 8, c.rotary_dim + 8});
      }},
-    {"window", &Offer::window_offset, [](Case& c) { set_window(c, 3, 2); }},
-    {"in_place", &Offer::in_place,
+    {"window", {Factor::window, level::inside}, [](Case& c) { set_window(c, 3, 2); }},
+    {"in_place",
+     {Factor::placement, level::in_place},
      [](Case& c) {
        for (TensorCase& t : c.tensors) t.in_place = !t.in_place;
      },
-     &Offer::out_of_place},
-    {"pairing", nullptr, [](Case& c) { c.pairing = other_than(c.pairing); }},
-    {"dtype", nullptr,
+     {Factor::placement, level::out_of_place}},
+    {"pairing", {}, [](Case& c) { c.pairing = other_than(c.pairing); }},
+    {"dtype",
+     {},
      [](Case& c) {
        if (c.contract != ROPE_CONTRACT_F32_ANGLE)
          c.dtype = c.dtype == Dtype::f32 ? Dtype::f64 : Dtype::f32;
      }},
     // Scaling for long contexts changes such a frequency. Neither the first nor the last one tells
     // the problems apart.
-    {"middle_frequency", nullptr,
+    {"middle_frequency",
+     {},
      [](Case& c) {
        c.inv_freq = frequencies_of(c);
        c.inv_freq[c.inv_freq.size() / 2] *= 0.125;
      }},
     // Nor the number, the first, the middle and the last one together.
-    {"one_frequency", nullptr,
+    {"one_frequency",
+     {},
      [](Case& c) {
        c.inv_freq = frequencies_of(c);
        if (c.inv_freq.size() > 3) c.inv_freq[1] *= 0.125;
      },
-     nullptr, true},
-    {"lower_frequencies", nullptr,
+     {},
+     true},
+    {"lower_frequencies",
+     {},
      [](Case& c) {
        c.inv_freq = frequencies_of(c);
        for (std::size_t i = c.inv_freq.size() / 2; i < c.inv_freq.size(); ++i)
@@ -344,8 +357,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   c.positions = {5, 9, 12, 7, 30, 11, 26, 5};
   c.positions.resize(static_cast<std::size_t>(c.batch * c.tokens), 5);
   for (std::size_t i = 0; i < std::size(differences); ++i) {
-    const auto offered = [&](bool Offer::*needed) { return needed == nullptr || offer.*needed; };
-    if (!offered(differences[i].needs) || !offered(differences[i].needs_too)) continue;
+    if (!offer.takes(differences[i].needs) || !offer.takes(differences[i].needs_too)) continue;
     c.beside = static_cast<std::int32_t>(i);
     c.second_goes = i % 2 == 1;
     if (!differences[i].of_wide_heads) cases.push_back(c);
@@ -364,12 +376,13 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   cases.back().repeated = true;  // of one row of one token, as each call takes its time
   if (step.tokens == 1) {
     add_two(step);
-    if (offer.batch) add_two(with(step, offer, "batch=3"));
+    if (offer.takes(Factor::batch)) add_two(with(step, offer, "batch=3"));
   }
   c.beside = 0;
   c.second_goes = false;
   c.rows_by = ROPE_ROW_BY_TOKEN;
-  if (offer.rows_by_token && offer.tokens) cases.push_back(c);
+  if (offer.takes(Factor::rows_by, level::by_token) && offer.takes(Factor::tokens))
+    cases.push_back(c);
   const std::vector<Case> sequences = sequence_cases(offer);
   cases.insert(cases.end(), sequences.begin(), sequences.end());
   if (profile != Profile::smoke) cases.push_back(large_calls(offer));

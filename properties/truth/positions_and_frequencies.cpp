@@ -57,7 +57,7 @@ std::vector<Positions> edge_positions(bool negative, bool beyond_table) {
   return groups;
 }
 
-Case sweep_case(const Offer& offer, HeadSize size) {
+Case sweep_case(const Offer& offer, HeadWindow size) {
   Case c = with(resized(offer.base, size), offer, "heads=3");
   c.data = DataPattern::basis;
   return c;
@@ -65,7 +65,7 @@ Case sweep_case(const Offer& offer, HeadSize size) {
 
 // A kernel may take only the many heads of its model. Then a sweep has smaller chunks, and leaves
 // out some: the profile says how many elements it may have.
-void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std::int64_t chunk,
+void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadWindow size, std::int64_t chunk,
                Profile profile) {
   constexpr std::int64_t most_of_a_case = 1 << 23, most_of_smoke = 1 << 26, most = 1 << 28;
   const std::int64_t row = elements_of_token(sweep_case(offer, size).tensors);
@@ -87,15 +87,16 @@ void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std:
 }
 
 // A kernel that accepts only one token a call runs the edges one by one.
-void add_edges(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
+void add_edges(std::vector<Case>& cases, const Offer& offer, HeadWindow size) {
   const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
   Case c = sweep_case(offer, size);
   if (table) c = with(c, offer, "rows_by=token");
   if (size.rotary_dim > 16) c.data = DataPattern::unit;
   c.position_rule = PositionRule::list;
   for (const Positions& edges :
-       edge_positions(offer.negative_positions, !table || offer.rows_by_token)) {
-    const std::size_t at_once = offer.tokens ? edges.size() : 1;
+       edge_positions(offer.takes_negative_positions(),
+                      !table || offer.takes(Factor::rows_by, level::by_token))) {
+    const std::size_t at_once = offer.takes(Factor::tokens) ? edges.size() : 1;
     for (std::size_t i = 0; i < edges.size(); i += at_once) {
       const auto from = edges.begin() + static_cast<std::ptrdiff_t>(i);
       c.positions.clear();
@@ -109,11 +110,11 @@ void add_edges(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
 
 // Runs of positions that end at an edge, and orders on which no loop over positions may rely:
 // falling, all equal, random.
-void add_runs(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
+void add_runs(std::vector<Case>& cases, const Offer& offer, HeadWindow size) {
   constexpr std::int64_t end = std::int64_t{1} << 31, run = 33;
   Case c = sweep_case(offer, size);
   c.tokens = run;
-  const bool both_types = offer.i64_positions && c.position_dtype == Dtype::i32;
+  const bool both_types = offer.takes(Factor::position_type) && c.position_dtype == Dtype::i32;
   const auto add = [&](std::int64_t from, std::int64_t step) {
     if (both_types) c.position_dtype = c.position_dtype == Dtype::i32 ? Dtype::i64 : Dtype::i32;
     c.position_from = from;
@@ -131,12 +132,12 @@ void add_runs(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
   c.position_step = 1;
   c.position_to = end - 1;
   for (const bool below : {false, true}) {
-    if (below && !offer.negative_positions) continue;
+    if (below && !offer.takes_negative_positions()) continue;
     c.position_from = below ? -end : 0;
     c.tokens = 257;
     cases.push_back(c);
   }
-  if (!offer.negative_positions) return;
+  if (!offer.takes_negative_positions()) return;
   c.position_rule = PositionRule::consecutive;
   c.tokens = run;
   c.position_to = 0;
@@ -148,23 +149,23 @@ void add_runs(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
 std::vector<Case> fixed_cases_position_sweep(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
-  const auto by_size = [](HeadSize a, HeadSize b) { return a.rotary_dim < b.rotary_dim; };
+  const auto by_size = [](HeadWindow a, HeadWindow b) { return a.rotary_dim < b.rotary_dim; };
   // Two pairs, a fast and a slow frequency, give 12 values for each position, in heads of all
   // kinds.
   const bool any = offer.any_size && profile == Profile::smoke;
-  const HeadSize small = any ? HeadSize{4, 4} : *std::ranges::min_element(offer.sizes, by_size);
-  if (offer.tokens) {
+  const HeadWindow small = any ? HeadWindow{4, 4} : *std::ranges::min_element(offer.sizes, by_size);
+  if (offer.takes(Factor::tokens)) {
     add_sweep(cases, offer, small, 16384, profile);
     const auto usual = std::find_if(offer.sizes.begin(), offer.sizes.end(),
-                                    [](HeadSize s) { return s.rotary_dim == 128; });
+                                    [](HeadWindow s) { return s.rotary_dim == 128; });
     // For a table kernel, a position is only a row index, which the small sweep covers.
     const bool wide = profile == Profile::full || (profile == Profile::standard && !table);
     if (wide && usual != offer.sizes.end()) add_sweep(cases, offer, *usual, 4096, profile);
   }
   add_edges(cases, offer, small);
-  for (const HeadSize size : offer.sizes)
+  for (const HeadWindow size : offer.sizes)
     if (!table && size.rotary_dim == 128 && size.head_dim == 128) add_edges(cases, offer, size);
-  if (!table && offer.tokens) add_runs(cases, offer, small);
+  if (!table && offer.takes(Factor::tokens)) add_runs(cases, offer, small);
   return cases;
 }
 
@@ -183,7 +184,7 @@ std::vector<Case> fixed_cases_frequencies(const Offer& offer, Profile) {
   std::vector<Case> cases;
   Case c = offer.base;
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
-  if (offer.tokens) {
+  if (offer.takes(Factor::tokens)) {
     c.tokens = 8;
     c.position_rule = PositionRule::list;
     const std::vector<std::int64_t> reached =

@@ -50,7 +50,7 @@ void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offe
   const auto plain = [](std::size_t) { return ""; };
   cases.push_back(sequence(c, 300, plain));  // past 8 bits, and into other blocks of a cache
   cases.push_back(sequence(widened(c, offer), 20, plain));
-  if (offer.transpose) {
+  if (offer.takes(Factor::operation)) {
     Case back = c;
     turn_back(back);
     cases.push_back(sequence(back, 24, plain));
@@ -69,7 +69,7 @@ void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offe
   cases.push_back(
       at_positions(c, {3, 259, 3, 65539, 65540, 4, 260, 4, 516, 3, 65539, 3, 32771, 3, 131, 3}));
   constexpr std::int64_t last = (std::int64_t{1} << 31) - 100, odd = (1 << 24) + 1;
-  if (offer.negative_positions)
+  if (offer.takes_negative_positions())
     cases.push_back(
         at_positions(c, {1, -1, 2, last, last + 1, -last, -last - 1, 70000, -70000, odd - 1, odd,
                          odd + 1, -odd, 1 - odd, 40000000, 40000001, 5, -5}));
@@ -93,7 +93,8 @@ bool stays(std::size_t call, std::int64_t entry, std::int64_t entries) {
 void add_lists_that_agree(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   constexpr std::int64_t entries = 40;
   for (const bool by_row : {false, true}) {
-    if (c.positions_null || !(by_row ? offer.batch : offer.tokens)) continue;
+    if (c.positions_null || !(by_row ? offer.takes(Factor::batch) : offer.takes(Factor::tokens)))
+      continue;
     Case list = with(
         c, offer, fmt::format("batch={}; tokens={}", by_row ? entries : 1, by_row ? 1 : entries));
     list.position_rule = PositionRule::list;
@@ -110,11 +111,11 @@ void add_lists_that_agree(std::vector<Case>& cases, const Case& c, const Offer& 
 // Lists of positions: rows of a batch that step and begin anew, and chunks that continue, jump
 // inside, or are scattered.
 void add_lists(std::vector<Case>& cases, const Case& c, const Offer& offer) {
-  if (c.positions_null || (!offer.batch && !offer.tokens)) return;
+  if (c.positions_null || (!offer.takes(Factor::batch) && !offer.takes(Factor::tokens))) return;
   Case list = c;
   list.position_rule = PositionRule::list;
   constexpr std::size_t many = 40;
-  if (offer.batch) {
+  if (offer.takes(Factor::batch)) {
     list.batch = 3;
     cases.push_back(sequence(list, many, [](Case& call, std::size_t k) {
       const auto n = static_cast<std::int64_t>(k);
@@ -122,7 +123,7 @@ void add_lists(std::vector<Case>& cases, const Case& c, const Offer& offer) {
       call.positions.resize(static_cast<std::size_t>(call.batch * call.tokens), 7);
     }));
   }
-  if (!offer.tokens) return;
+  if (!offer.takes(Factor::tokens)) return;
   list.batch = c.batch;
   list.tokens = 6;
   if (offer.any_size) list = resized(list, {6, 6});
@@ -192,7 +193,7 @@ Case session(const Case& c, std::int64_t tokens, std::int64_t steps, std::int64_
 }
 
 void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
-  if (offer.tokens) {
+  if (offer.takes(Factor::tokens)) {
     cases.push_back(session(c, 12, 7, 0));
     cases.push_back(session(c, 64, 33, 500));
     cases.push_back(session(c, 640, 90, 0));
@@ -201,16 +202,16 @@ void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
     constexpr std::int64_t tokens[] = {1, 3, 33, 9}, heads[] = {0, 1, 0, 4}, batch[] = {1, 1, 1, 2};
     call = with(call, offer, fmt::format("batch={}; tokens={}", batch[state], tokens[state]));
     for (TensorCase& t : call.tensors)
-      if (offer.many_heads) t.heads += heads[state];
+      if (offer.takes(Factor::heads)) t.heads += heads[state];
   };
   cases.push_back(of_states(c, {0, 0, 1, 1, 3, 3, 2, 2, 0, 1, 3, 2, 0, 1, 3, 2}, size));
   cases.push_back(of_states(c, {2, 2, 3, 3, 1, 1, 0, 0, 2, 3, 1, 0, 2, 0, 2, 0}, size));
-  if (!offer.tokens) return;
+  if (!offer.takes(Factor::tokens)) return;
   // Others at one place, all with one first token.
   Case prompt = with(c, offer, "tokens=5");
   prompt.data = DataPattern::prompt;
   cases.push_back(sequence(prompt, 8, [](std::size_t) { return "position_from=0"; }));
-  if (!offer.many_heads) return;
+  if (!offer.takes(Factor::heads)) return;
   // Chunks of a prompt: calls that are worth more code.
   const Case chunk = with(c, offer, "tokens=64; heads=4");
   cases.push_back(
@@ -261,7 +262,7 @@ void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
     all.apply = all.calls[0].apply = all.calls[1].apply = false;
     cases.push_back(all);
   };
-  if (offer.norm) {
+  if (offer.takes(Factor::norm)) {
     Case normed = c;
     give_norm(normed);
     together(normed, [](Case& call, std::int64_t state) {
@@ -281,7 +282,7 @@ void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
       }
     }));
   }
-  if (!offer.append || c.batch * c.tokens != 1) return;
+  if (!offer.takes(Factor::append) || c.batch * c.tokens != 1) return;
   Case cached = c;
   give_append(cached);
   cached.page_size = 16;
@@ -309,11 +310,11 @@ void add_fused(std::vector<Case>& cases, const Case& c, const Offer& offer) {
 
 void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   const std::vector<std::int64_t> in_turn{0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1};
-  if (offer.transpose)
+  if (offer.takes(Factor::operation))
     cases.push_back(of_states(c, in_turn, [](Case& call, std::int64_t state) {
       if (state == 1) turn_back(call);
     }));
-  if (offer.padded && offer.tokens)
+  if (offer.takes_gaps() && offer.takes(Factor::tokens))
     cases.push_back(of_states(c, in_turn, [&](Case& call, std::int64_t state) {
       call.tokens = 3;
       for (TensorCase& t : call.tensors)
@@ -357,7 +358,8 @@ void change(Case& call, const Offer& offer, std::uint64_t bits) {
       break;
     case 4:  // near or far
       call.position_from = drawn % (by_position || drawn % 2 == 0 ? 2048 : 1 << 30);
-      if (offer.negative_positions && drawn % 4 == 0) call.position_from = -call.position_from;
+      if (offer.takes_negative_positions() && drawn % 4 == 0)
+        call.position_from = -call.position_from;
       if (call.position_rule == PositionRule::random)
         call.position_to = call.position_from + 1 + drawn % 100;
       break;
@@ -379,8 +381,9 @@ Case of_other_state(Case c, const Offer& offer, std::uint64_t bits) {
   c.state = 1;
   Case plain = c;
   lay_plainly(plain);
-  if (offer.transpose && bits % 3 == 0) turn_back(c);
-  if (offer.tokens && bits % 3 == 1 && plain == c && c.position_rule != PositionRule::list)
+  if (offer.takes(Factor::operation) && bits % 3 == 0) turn_back(c);
+  if (offer.takes(Factor::tokens) && bits % 3 == 1 && plain == c &&
+      c.position_rule != PositionRule::list)
     c.tokens += 1 + static_cast<std::int64_t>(bits >> 8 & 7);
   return c;
 }
@@ -417,7 +420,7 @@ void draw_calls(Case& c, const Offer& offer) {
   Case plain = c;
   lay_plainly(plain);
   const bool counts = c.position_rule == PositionRule::consecutive;
-  if (kind == 4 && offer.tokens && plain == c && counts) {
+  if (kind == 4 && offer.takes(Factor::tokens) && plain == c && counts) {
     c = session(with(c, offer, "tokens=1"), 64 + static_cast<std::int64_t>(size % 937),
                 32 + static_cast<std::int64_t>(size >> 10) % 69, c.position_from / 2);
     return;

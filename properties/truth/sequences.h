@@ -11,14 +11,14 @@
 namespace ropewalk::properties {
 
 /// The sequences that every run makes, of 6 to 300 calls.
-std::vector<harness::Case> sequence_cases(const harness::Offer& offer);
+std::vector<harness::Case> sequence_cases(const Offer& offer);
 
 /// A prompt with which kernels begin to use threads, 1,000 times with new contents.
-harness::Case large_calls(const harness::Offer& offer);
+harness::Case large_calls(const Offer& offer);
 
 /// Makes a case, by its seed, the first of a process, or the first call of a sequence: a session,
 /// or 8 to 40 calls.
-void draw_calls(harness::Case& c, const harness::Offer& offer);
+void draw_calls(harness::Case& c, const Offer& offer);
 
 /// Makes the calls of a sequence. The positions of a state's problem span all its calls, its table
 /// has the rows that any of them needs, and each buffer has the pages of the largest. A state is
@@ -31,9 +31,9 @@ harness::Finding check_sequence(harness::Subject& subject, const harness::Case& 
 
 /// Calls of one token, in a window, scaled and backward; of many heads, with i64 positions and a
 /// table by token, in place; far and in place; and scaled, backward, in place and with gaps.
-std::vector<harness::Case> first_call_cases(const harness::Offer& offer);
+std::vector<harness::Case> first_call_cases(const Offer& offer);
 /// Makes a drawn case, of any form, one of these.
-void make_first_of_process(harness::Case& c, const harness::Offer& offer);
+void make_first_of_process(harness::Case& c, const Offer& offer);
 
 /// Makes the case's calls first in a worker of their own, and plain calls after them. All are held
 /// to the bound of agreement. An error of the latter forms counts only if it is of a first call

@@ -34,8 +34,8 @@ Counts counts(Counts edges, Profile profile) {
 }
 
 Case base_case(const Offer& offer) {
-  const HeadSize small = *std::ranges::min_element(
-      offer.sizes, [](HeadSize a, HeadSize b) { return a.head_dim < b.head_dim; });
+  const HeadWindow small = *std::ranges::min_element(
+      offer.sizes, [](HeadWindow a, HeadWindow b) { return a.head_dim < b.head_dim; });
   return resized(with(offer.base, offer, "position_from=5"), small);
 }
 
@@ -59,7 +59,7 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
       counts({5,  6,  7,  8,  9,  10, 11, 12, 13,  14,  15,  16,  17,  20,  24,  28,   31,
               32, 33, 36, 48, 63, 64, 65, 96, 100, 127, 128, 129, 255, 256, 257, 1024, 1025},
              profile);
-  for (std::size_t i = 0; offer.tokens && i < tokens.size(); ++i) {
+  for (std::size_t i = 0; offer.takes(Factor::tokens) && i < tokens.size(); ++i) {
     // A prompt: each row has its own positions, with Q and K.
     const bool rows = i % 2 == 1, prompt = rows && tokens[i] >= 100;
     const std::int64_t heads = 1 + static_cast<std::int64_t>(i % 3), batch = rows ? 1 + heads : 1;
@@ -74,7 +74,7 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
 // Sizes that a kernel may handle by another path: a long prompt of several rows, or, in a run that
 // is held to a model, of its heads. Then more elements than smoke has time for.
 void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
-  if (!offer.tokens) return;
+  if (!offer.takes(Factor::tokens)) return;
   const auto add = [&](std::int64_t tokens, std::int64_t batch, const Case& from, std::size_t i) {
     Case c = with(from, offer, fmt::format("batch={}; tokens={}", batch, tokens));
     at_random(c);
@@ -100,9 +100,9 @@ void add_fused_prompts(std::vector<Case>& cases, const Offer& offer, Profile pro
     const auto add = [&](bool offered, auto&& give) {
       if (offered) give(cases.emplace_back(plain));
     };
-    add(offer.axes, [&](Case& c) { give_axes(c, offer); });
-    add(offer.norm, give_norm);
-    add(offer.append, give_append);
+    add(offer.takes(Factor::axes), [&](Case& c) { give_axes(c, offer); });
+    add(offer.takes(Factor::norm), give_norm);
+    add(offer.takes(Factor::append), give_append);
   }
 }
 
@@ -136,28 +136,31 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
   const Counts rows = counts({4,  6,  7,  9,  10, 12, 13, 14,  15,  16,  17,  18,  20, 24,
                               31, 32, 33, 48, 64, 65, 96, 100, 127, 128, 129, 256, 257},
                              profile);
-  const std::size_t count =
-      std::max(offer.many_heads ? heads.size() : 0, offer.batch ? rows.size() : 0);
+  const std::size_t count = std::max(offer.takes(Factor::heads) ? heads.size() : 0,
+                                     offer.takes(Factor::batch) ? rows.size() : 0);
   for (std::size_t i = 0; i < count; ++i) {
     // The largest count of one goes with the smallest of the other.
     std::int64_t batch = rows[rows.size() - 1 - i % rows.size()], many = heads[i % heads.size()];
-    const bool both = offer.many_heads && offer.batch;
+    const bool both = offer.takes(Factor::heads) && offer.takes(Factor::batch);
     if (both && batch * many > 1200 && i < rows.size()) many = 3;
     if (both && i >= rows.size()) batch = 2;
     constexpr const char* more[] = {"", "tokens=2; rows_by=token", "tokens=1"};
     Case c = with(base_case(offer), offer,
                   fmt::format("batch={}; heads={}; {}", batch, many, more[i % 3]));
     at_random(c);
-    if (offer.different_shapes && offer.many_heads && c.tensors.size() == 1 && i % 2 == 0) {
+    if (offer.takes(Factor::tensors, level::reshaped) && offer.takes(Factor::heads) &&
+        c.tensors.size() == 1 && i % 2 == 0) {
       c.tensors.push_back(c.tensors[0]);
       c.tensors[1].heads = heads[(i * 7 + 3) % heads.size()] % 16 + 1;
     }
-    if (offer.head_major && i % 5 >= 3)
+    if (offer.takes(Factor::in_layout, level::head_major) && i % 5 >= 3)
       for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
     add_turned(cases, c, offer, i);
   }
   // Decode with one head of K for all queries.
-  if (!offer.different_shapes || !offer.many_heads || !offer.batch) return;
+  if (!offer.takes(Factor::tensors, level::reshaped) || !offer.takes(Factor::heads) ||
+      !offer.takes(Factor::batch))
+    return;
   Case c = with(base_case(offer), offer, "batch=5; tokens=1; heads=8");
   c.tensors.resize(2, c.tensors[0]);
   c.tensors[1].heads = 1;
@@ -168,15 +171,15 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
 // More than 2^22 pairs, in one token and in a prompt: a flat index may have 22 bits. Heads have 3
 // or 48 pairs, if such are supported, as a division by a power of two is exact in f32 as well.
 void add_flat_pairs(std::vector<Case>& cases, const Offer& offer, Profile profile) {
-  if (profile == Profile::smoke || !offer.many_heads) return;
+  if (profile == Profile::smoke || !offer.takes(Factor::heads)) return;
   const Case c = offer.any_size ? resized(base_case(offer), {6, 6}) : base_case(offer);
   add_turned(cases, with(c, offer, fmt::format("heads={}", (1 << 22) / (c.rotary_dim / 2) + 3)),
              offer, 2);
-  constexpr HeadSize wide{96, 96};
-  const bool takes_wide = std::any_of(offer.sizes.begin(), offer.sizes.end(), [&](HeadSize size) {
+  constexpr HeadWindow wide{96, 96};
+  const bool takes_wide = std::any_of(offer.sizes.begin(), offer.sizes.end(), [&](HeadWindow size) {
     return size.head_dim == wide.head_dim && size.rotary_dim == wide.rotary_dim;
   });
-  if (!offer.tokens || !takes_wide) return;
+  if (!offer.takes(Factor::tokens) || !takes_wide) return;
   cases.push_back(with(resized(base_case(offer), wide), offer, "tokens=6000; heads=32"));
 }
 
@@ -195,7 +198,7 @@ void add_widths(std::vector<Case>& cases, const Offer& offer) {
                               {17, 16, 1},      {65, 64, 0},     {65, 64, 1}};
   std::size_t i = 0;
   for (const Width& w : widths) {
-    if (!offer.any_size || (w.offset > 0 && !offer.window_offset)) continue;
+    if (!offer.any_size || (w.offset > 0 && !offer.takes(Factor::window, level::inside))) continue;
     Case c = with(base_case(offer), offer, "tokens=2; heads=2");
     c.rotary_dim = w.rotary_dim;
     set_window(c, w.head_dim - w.rotary_dim, w.offset);
@@ -206,7 +209,7 @@ void add_widths(std::vector<Case>& cases, const Offer& offer) {
 
 // Two to four tensors, each with heads, a window and a place of its own.
 void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
-  if (!offer.two_tensors || offer.base.tensors.size() > 1) return;
+  if (!offer.takes(Factor::tensors, level::equal) || offer.base.tensors.size() > 1) return;
   Case base = with(base_case(offer), offer, "tokens=3");
   const auto add = [&](std::size_t count, auto&& change) {
     Case c = base;
@@ -216,29 +219,32 @@ void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
   };
   const auto equal = [](TensorCase&, std::size_t) {};
   add(2, equal);
-  if (offer.three_tensors) {
+  if (offer.takes(Factor::tensors, level::three)) {
     add(3, equal);
     add(4, equal);
     // All offered features at once, so the last tensor must be handled like the first.
     const Case simple = base;
     base = with(base, offer, "op=transpose; scale=1.5");
-    base.own_tables = offer.own_tables;
+    base.own_tables = offer.takes(Factor::tables, level::own_tables);
     add(4, [&](TensorCase& t, std::size_t i) {
-      t.in_place = offer.in_place && (i % 2 == 0 || !offer.out_of_place);
-      t.rotate = !offer.unrotated_tensor || i != 1;
-      if (!offer.padded) return;
+      t.in_place = offer.takes(Factor::placement, level::in_place) &&
+                   (i % 2 == 0 || !offer.takes(Factor::placement, level::out_of_place));
+      t.rotate = !offer.takes_unrotated() || i != 1;
+      if (!offer.takes_gaps()) return;
       t.in = t.out = padded_strides(base, t, 16);
       if (!t.in_place) t.out = padded_strides(base, t, 64);
     });
     base = simple;
   }
-  if (offer.unrotated_tensor) add(2, [](TensorCase& t, std::size_t i) { t.rotate = i == 1; });
-  if (offer.in_place && offer.out_of_place)
+  if (offer.takes_unrotated()) add(2, [](TensorCase& t, std::size_t i) { t.rotate = i == 1; });
+  if (offer.takes(Factor::placement, level::in_place) &&
+      offer.takes(Factor::placement, level::out_of_place))
     for (const std::size_t alone : {std::size_t{0}, std::size_t{1}})
       add(2, [&](TensorCase& t, std::size_t i) { t.in_place = i == alone; });
-  if (offer.different_shapes && offer.window_offset && offer.any_size)
+  if (offer.takes(Factor::tensors, level::reshaped) && offer.takes(Factor::window, level::inside) &&
+      offer.any_size)
     for (const std::size_t count : {std::size_t{2}, std::size_t{4}}) {
-      if (count > 2 && !offer.three_tensors) continue;
+      if (count > 2 && !offer.takes(Factor::tensors, level::three)) continue;
       add(count, [](TensorCase& t, std::size_t i) {
         const auto n = static_cast<std::int64_t>(i);
         t.heads += n;

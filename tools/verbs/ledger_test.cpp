@@ -34,12 +34,12 @@ TEST(LedgerCommand, LostAndNewFeaturesAndPropertiesAreNamed) {
                     lost = "elementwise,table,half_split,f32,offers:levitation";
   spill(file, kernel + "half_split f64 *" + taken + kernel + "interleaved f32 *" + taken + kernel +
                   "half_split f16 norm\n" + kernel + "interleaved f64 * -norm" + taken + kernel +
-                  "half_split f32 * offers:levitation -offers:fused" + taken);
+                  "half_split f32 * offers:levitation -offers:input_layout=fused" + taken);
   const Result r = ropewalk(all + "--ledger " + file.string());
   expect(r, 1,
          {"LOST  " + lost + ": not offered\n",
           "LOST  elementwise,table,half_split,f16,norm: not offered\n",
-          "NEW   elementwise,table,half_split,f32,offers:fused\n",
+          "NEW   elementwise,table,half_split,f32,offers:input_layout=fused\n",
           "NEW   elementwise,table,interleaved,f64,norm\n", " 2 lost, 2 new\n",
           "--write-ledger " + file.string()});
 }

@@ -6,7 +6,7 @@
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "harness/worker/own_workers.h"
-#include "properties/array/offered_features.h"
+#include "properties/array/asking.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/verbs.h"
@@ -55,14 +55,14 @@ void list_features(Subject& subject, const std::vector<ModelShape>& models) {
   std::size_t i = 0;
   for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
     for (const Dtype dtype : tensor_dtypes) {
-      const Probe probe = with_features(subject, probes[i++]);
+      const Probe probe = with_levels(subject, probes[i++]);
       const std::string cell = fmt::format("{} {}", word_of(pairing), word_of(dtype));
       if (!probe.offer) {
         fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, why_refused(probe));
         continue;
       }
       const std::string declared = declared_words(k, dtype);
-      fmt::print("  {:<20} {:<16} {}{}{}\n", "", cell, fmt::join(feature_names(&*probe.offer), " "),
+      fmt::print("  {:<20} {:<16} {}{}{}\n", "", cell, offer_words(*probe.offer),
                  declared.empty() ? "" : "; ", declared);
     }
 }

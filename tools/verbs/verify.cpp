@@ -14,7 +14,7 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "base/text_file.h"
-#include "properties/array/offered_features.h"
+#include "properties/array/offer.h"
 #include "properties/property.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
@@ -129,14 +129,9 @@ class Printer {
     of_kernel_.row = row;
   }
 
-  // An item that begins with another says no more: "append of several tokens".
   std::string not_offered() const {
     std::string out;
     for (const std::string& item : of_kernel_.in_order) {
-      const auto says_less = [&](const std::string& other) {
-        return item.starts_with(other + " ") || item.starts_with(other + ",");
-      };
-      if (std::ranges::any_of(of_kernel_.in_order, says_less)) continue;
       const std::set<std::string>& in = of_kernel_.not_offered.at(item);
       out += (out.empty() ? "" : "; ") + item;
       if (in.size() < of_kernel_.cells.size()) out += fmt::format(" (in {})", fmt::join(in, ", "));
@@ -343,14 +338,16 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
 
 // The ledger lists the properties of smoke, whatever profile runs. '*' stands for those without
 // extensions of the contract.
-std::set<std::string> properties_and_features(bool with_extensions) {
-  std::set<std::string> all;
-  for (const Property* property : chosen_properties({}, Profile::smoke))
-    if (with_extensions || !property->of_extension) all.emplace(property->name);
-  for (const std::string& feature : feature_names())
-    if (with_extensions || (feature != "axes" && feature != "norm" && feature != "append"))
-      all.insert(offered(feature));
-  return all;
+LedgerNames ledger_names() {
+  LedgerNames names;
+  for (const Property* property : chosen_properties({}, Profile::smoke)) {
+    names.all.emplace(property->name);
+    const auto is_common = [](const Need& need) { return extension_of(need.factor) == 0; };
+    if (std::ranges::all_of(property->needs, is_common)) names.common.emplace(property->name);
+  }
+  for (const std::string& level : level_names()) names.all.insert(offered(level));
+  for (const std::string& level : level_names(nullptr, false)) names.common.insert(offered(level));
+  return names;
 }
 
 /// Compares a run with the ledger, in both directions.
@@ -365,7 +362,7 @@ class LedgerCheck {
         !compares && !folder.empty() && !std::filesystem::is_directory(folder, error))
       throw BadFile(shown_path(file) + ": there is no such folder");
     if (compares || std::filesystem::exists(file, error))
-      file_ = parse_expected(read_text_file(file), shown_path(file), all_);
+      file_ = parse_expected(read_text_file(file), shown_path(file), names_);
     if (compares && file_.ledger.empty())
       throw BadFile(shown_path(file), 1, "is not a ledger: no line says what a kernel holds");
   }
@@ -375,7 +372,7 @@ class LedgerCheck {
   }
 
   void on_row(const VerdictRow& row) {
-    if (!row.pairing.empty() && !known_.contains(row.property)) return;
+    if (!row.pairing.empty() && !names_.all.contains(row.property)) return;
     const std::string what =
         fmt::format("{}{}{}", row.verdict, row.reason.empty() ? "" : ": ", row.reason);
     if (row.verdict == Verdict::pass)
@@ -445,7 +442,7 @@ class LedgerCheck {
     Ledger next = held_;
     for (const LedgerKey& key : file_.ledger)
       if (!was_asked(key)) next.insert(key);
-    std::string text = to_text(next, all_);
+    std::string text = to_text(next, names_);
     for (const Expectation& known : file_.failures) text += known.text + '\n';
     write_whole_file(options_.write_ledger, text);
     fmt::print(out_, "ledger {}: written, {} hold, {} before\n", options_.write_ledger, next.size(),
@@ -457,8 +454,7 @@ class LedgerCheck {
   /// With --json, standard output holds only rows.
   std::FILE* out_ = options_.json ? stderr : stdout;
   /// The properties and features that exist: without those of extensions, and with them.
-  const std::set<std::string> all_ = properties_and_features(false),
-                              known_ = properties_and_features(true);
+  const LedgerNames names_ = ledger_names();
   Expectations file_;
   Ledger held_;
   /// Its verdict and reason; that on all properties of a kernel has its name alone.

@@ -1,4 +1,5 @@
-#include "harness/judge/offer.h"
+// The first case that a kernel takes. All other questions begin with it.
+#include "properties/array/asking.h"
 
 #include <fmt/format.h>
 
@@ -11,16 +12,17 @@
 #include "harness/cases/names.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk::harness {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // ---- the cases that a kernel is asked about first. One that it accepts is the base of all other
 // questions.
 
-constexpr HeadSize sizes[] = {{8, 8},     {64, 64},   {128, 128}, {16, 16}, {32, 32}, {256, 256},
-                              {96, 96},   {80, 80},   {128, 64},  {64, 32}, {80, 32}, {256, 64},
-                              {96, 24},   {192, 64},  {512, 512}, {40, 40}, {48, 48}, {112, 112},
-                              {160, 160}, {192, 192}, {224, 224}};
+constexpr HeadWindow sizes[] = {{8, 8},     {64, 64},   {128, 128}, {16, 16}, {32, 32}, {256, 256},
+                                {96, 96},   {80, 80},   {128, 64},  {64, 32}, {80, 32}, {256, 64},
+                                {96, 24},   {192, 64},  {512, 512}, {40, 40}, {48, 48}, {112, 112},
+                                {160, 160}, {192, 192}, {224, 224}};
 
 constexpr Form forms[] = {{.head_major = true},
                           {.fused = true},
@@ -55,12 +57,11 @@ void for_each_indexing(const Case& c, Visit&& visit) {
 }
 
 // Adds the case in this form, in each place that the flags promise.
-void add_formed(const Subject& subject, const Form& form, Case c,
-                std::vector<std::pair<Form, Case>>& out) {
+void add_formed(const Subject& subject, const Form& form, Case c, std::vector<Case>& out) {
   for (const bool in_place : {false, true}) {
     if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0) continue;
     for (TensorCase& t : c.tensors) t.in_place = in_place;
-    out.emplace_back(form, in_form(c, form));
+    out.push_back(in_form(c, form));
   }
 }
 
@@ -80,7 +81,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> calls_of(const ModelShape& sh
 std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
   std::vector<Case> cases;
   Case c = empty_case(subject, pairing, dtype);
-  for (const HeadSize size : sizes)
+  for (const HeadWindow size : sizes)
     for (const auto tensors : {std::size_t{1}, std::size_t{2}})
       for (const std::int64_t tokens : {2, 1})
         for_each_indexing(c, [&](std::int32_t rows_by, Dtype positions) {
@@ -153,25 +154,22 @@ std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype d
 
 // For a kernel that takes one layout alone: the simplest cases in each form, then all others with
 // heads before tokens, the layout of attention kernels.
-std::vector<std::pair<Form, Case>> formed_cases(const Subject& subject, Pairing pairing,
-                                                Dtype dtype) {
-  std::vector<std::pair<Form, Case>> out;
+std::vector<Case> formed_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
+  std::vector<Case> out;
   for (const Form& form : forms)
     for (const Case& c : basic_cases(subject, pairing, dtype)) {
       const std::int64_t dim = c.tensors[0].head_dim;
       if (dim == 8 || dim == 64 || dim == 128) add_formed(subject, form, c, out);
     }
-  for (const Case& c : unusual_cases(subject, pairing, dtype))
-    out.emplace_back(forms[0], in_form(c, forms[0]));
+  for (const Case& c : unusual_cases(subject, pairing, dtype)) out.push_back(in_form(c, forms[0]));
   return out;
 }
 
 // Cases of these shapes, first with few tokens and then with those that a shape says. Q and K come
 // together, then each alone. The cases of the other forms come last.
-std::vector<std::pair<Form, Case>> shaped_cases(const Subject& subject, Pairing pairing,
-                                                Dtype dtype,
-                                                const std::vector<ModelShape>& shapes) {
-  std::vector<std::pair<Form, Case>> plain, formed;
+std::vector<Case> shaped_cases(const Subject& subject, Pairing pairing, Dtype dtype,
+                               const std::vector<ModelShape>& shapes) {
+  std::vector<Case> plain, formed;
   Case c = empty_case(subject, pairing, dtype);
   for (const ModelShape& shape : shapes) {
     c.rotary_dim = shape.rotary_dim;
@@ -187,7 +185,7 @@ std::vector<std::pair<Form, Case>> shaped_cases(const Subject& subject, Pairing 
           Case indexed = c;
           indexed.rows_by = rows_by;
           indexed.position_dtype = positions;
-          plain.emplace_back(Form{}, indexed);
+          plain.push_back(indexed);
         });
         for (const Form& form : forms) add_formed(subject, form, c, formed);
       }
@@ -200,65 +198,46 @@ std::vector<std::pair<Form, Case>> shaped_cases(const Subject& subject, Pairing 
 // ---- the questions
 
 // Sizes that tell "any size" from a list.
-constexpr HeadSize odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
+constexpr HeadWindow odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
 // Sizes for a kernel that accepts only multiples of 4 or 8. They have 6, 10, 18, 28 pairs and the
 // like, so tail loops run.
-constexpr HeadSize stepped_sizes[] = {{12, 12}, {20, 20}, {36, 36}, {56, 56},
-                                      {64, 16}, {72, 72}, {88, 88}, {120, 120}};
-
-// The smallest step whose multiples the kernel accepts as the number of tokens, and of heads.
-void probe_steps(Questions& questions, Offer& offer) {
-  const auto probe = [&](std::int64_t& step, auto&& set) {
-    const auto accepts = [&](std::int64_t size) {
-      Case c = offer.base;
-      set(c, size);
-      return questions.accepts(in_form(c, offer.form));
-    };
-    for (const std::int64_t s : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512})
-      if (accepts(3 * s) && accepts(5 * s)) {
-        step = s;
-        return;
-      }
-  };
-  Form form = offer.form;
-  probe(form.token_step, [](Case& c, std::int64_t tokens) { c.tokens = tokens; });
-  probe(form.head_step, [](Case& c, std::int64_t heads) {
-    for (TensorCase& t : c.tensors) t.heads = heads;
-  });
-  offer.form = form;
-}
+constexpr HeadWindow stepped_sizes[] = {{12, 12}, {20, 20}, {36, 36}, {56, 56},
+                                        {64, 16}, {72, 72}, {88, 88}, {120, 120}};
 
 void probe_heads(Questions& questions, Offer& offer) {
-  const auto accepts = [&](HeadSize size) {
+  const auto accepts = [&](HeadWindow size) {
     return questions.accepts(in_form(resized(offer.base, size), offer.form));
   };
-  for (const HeadSize size : sizes)
-    if (accepts(size)) offer.sizes.push_back(size);
+  const auto ask = [&](const auto& some) {
+    for (HeadWindow size : some) {
+      if (!accepts(size)) continue;
+      offer.sizes.push_back(size);
+      size.offset = offer.base.tensors[0].rotary_offset;
+      Levels l;
+      set_window_levels(l, size);
+      auto& known =
+          offer.accepted.windows[l[Factor::rotary_dim]][l[Factor::room]][l[Factor::window]];
+      if (std::ranges::find(known, size) == known.end()) known.push_back(size);
+    }
+  };
+  ask(sizes);
   offer.any_size = std::all_of(std::begin(odd_sizes), std::end(odd_sizes), accepts);
   if (offer.any_size) return;
-  for (const HeadSize size : stepped_sizes)
-    if (accepts(size)) offer.sizes.push_back(size);
+  ask(stepped_sizes);
   if (offer.sizes.empty())
     offer.sizes.push_back({offer.base.tensors[0].head_dim, offer.base.rotary_dim});
 }
 
-std::optional<Offer> first_accepted(Questions& questions,
-                                    const std::vector<std::pair<Form, Case>>& cases) {
+// Empty if none is accepted.
+std::optional<Case> first_accepted(Questions& questions, const std::vector<Case>& cases) {
   constexpr std::size_t most = 256;  // at once, once a few were refused
   for (std::size_t at = 0; at < cases.size();) {
     const auto some = std::span(cases).subspan(
         at, std::min(cases.size() - at, std::clamp(at, std::size_t{1}, most)));
-    if (const auto found = questions.first_accepted(some))
-      return Offer{some[*found].second, some[*found].first};
+    if (const auto found = questions.first_accepted(some)) return some[*found];
     at += some.size();
   }
   return {};
-}
-
-std::vector<std::pair<Form, Case>> packed(const std::vector<Case>& cases) {
-  std::vector<std::pair<Form, Case>> out;
-  for (const Case& c : cases) out.emplace_back(Form{}, c);
-  return out;
 }
 
 // The contract has no such data. A kernel that accepts it is told that this cell is skipped. It is
@@ -270,8 +249,8 @@ std::optional<Probe> never_judged(const Subject& subject, Pairing pairing, Dtype
   Subject exact = subject;
   exact.facts.angle_contract = ROPE_CONTRACT_EXACT;
   Questions questions(exact);
-  const auto accepted = first_accepted(questions, packed(basic_cases(exact, pairing, dtype)));
-  Probe none = questions.heard;
+  const auto accepted = first_accepted(questions, basic_cases(exact, pairing, dtype));
+  Probe none{questions.heard, {}};
   if (questions.died()) return none;
   none.last_refusal.kind = accepted ? CallResult::Kind::skipped : CallResult::Kind::unsupported;
   none.last_refusal.text =
@@ -283,37 +262,31 @@ std::optional<Probe> never_judged(const Subject& subject, Pairing pairing, Dtype
   return none;
 }
 
-// All questions beyond the base.
-Probe probed(Questions& questions, std::optional<Offer> offer) {
-  if (!offer) return questions.heard;
-  probe_steps(questions, *offer);
-  offer->each_alone = !offer->base.fused;
-  for (const TensorCase& alone : offer->base.tensors) {
-    Case c = offer->base;
-    c.tensors = {alone};
-    offer->each_alone = offer->each_alone && questions.accepts(c);
-  }
-  offer->thread_safe = (questions.facts().flags & ROPE_THREAD_SAFE) != 0;
-  offer->on_device = questions.facts().memory == ROPE_CUDA;
-  offer->any_alignment = (questions.facts().flags & ROPE_NEEDS_ALIGN_64) == 0;
-  probe_heads(questions, *offer);
-  if (!questions.died()) questions.heard.offer = offer;
-  return questions.heard;
+// All questions about the base beside its levels.
+Probe probed(Questions& questions, const std::optional<Case>& base) {
+  if (!base) return {questions.heard, {}};
+  Offer offer = base_alone(*base);
+  offer.form = form_of(*base);
+  offer.extensions = questions.facts().extensions;
+  offer.on_device = questions.facts().memory == ROPE_CUDA;
+  probe_heads(questions, offer);
+  if (questions.died()) return {questions.heard, {}};
+  return {questions.heard, std::move(offer)};
 }
 
 }  // namespace
 
 bool Questions::accepts(const Case& c) {
-  return first_accepted(std::vector{std::pair{Form{}, c}}).has_value();
+  return first_accepted(std::span(&c, 1)).has_value();
 }
 
-std::optional<std::size_t> Questions::first_accepted(std::span<const std::pair<Form, Case>> cases) {
+std::optional<std::size_t> Questions::first_accepted(std::span<const Case> cases) {
   if (died()) return {};
   std::vector<Problem> problems;
   std::vector<std::size_t> of;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     try {
-      problems.push_back(make_question(cases[i].second));
+      problems.push_back(make_question(cases[i]));
       of.push_back(i);
     } catch (const BadCase&) {  // what is asked for makes no sense with this base
     }
@@ -325,7 +298,7 @@ std::optional<std::size_t> Questions::first_accepted(std::span<const std::pair<F
   for (const std::string& refusal : refusals) add_reason(heard.reasons, refusal);
   if (answer.kind == CallResult::Kind::ok) return of[answered];
   heard.last_refusal = answer;
-  heard.asked = cases[of[answered]].second;
+  heard.asked = cases[of[answered]];
   if (!died()) add_reason(heard.reasons, answer.text);
   return {};
 }
@@ -342,7 +315,7 @@ void add_reason(std::vector<std::string>& reasons, const std::string& reason) {
     reasons.push_back(reason);
 }
 
-Case resized(Case c, HeadSize size) {
+Case resized(Case c, const HeadWindow& size) {
   c.rotary_dim = size.rotary_dim;
   for (auto& t : c.tensors) t.head_dim = size.head_dim;
   if (c.axes > 1) c.axis_of_pair = map_of_pairs(c, c.rotary_dim / 2);
@@ -351,7 +324,7 @@ Case resized(Case c, HeadSize size) {
 
 Case widened(Case c, const Offer& offer) {
   std::int64_t widest = 0;
-  for (const HeadSize size : offer.sizes)
+  for (const HeadWindow size : offer.sizes)
     if (size.head_dim == size.rotary_dim && size.head_dim <= 128)
       widest = std::max(widest, size.head_dim);
   return widest <= c.rotary_dim ? c : resized(c, {widest, widest});
@@ -361,13 +334,15 @@ Probe probe_base(Subject& subject, Pairing pairing, Dtype dtype) {
   if (subject.shapes != nullptr && subject.shapes->only) {
     Probe probe = probe_shapes(subject, pairing, dtype, {*subject.shapes->only});
     if (probe.offer) probe.offer->one_model = subject.shapes->only->angles;
-    if (probe.offer) probe.offer->axis_of_pair = subject.shapes->only->axis_of_pair;
+    if (probe.offer)
+      probe.offer->free.axis_of_pair = probe.offer->accepted.axis_of_pair =
+          subject.shapes->only->axis_of_pair;
     return probe;
   }
   if (const auto never = never_judged(subject, pairing, dtype)) return *never;
   Questions questions(subject);
-  auto base = first_accepted(questions, packed(basic_cases(subject, pairing, dtype)));
-  if (!base) base = first_accepted(questions, packed(unusual_cases(subject, pairing, dtype)));
+  auto base = first_accepted(questions, basic_cases(subject, pairing, dtype));
+  if (!base) base = first_accepted(questions, unusual_cases(subject, pairing, dtype));
   if (!base) base = first_accepted(questions, formed_cases(subject, pairing, dtype));
   return probed(questions, base);
 }
@@ -380,4 +355,4 @@ Probe probe_shapes(Subject& subject, Pairing pairing, Dtype dtype,
   return probed(questions, base);
 }
 
-}  // namespace ropewalk::harness
+}  // namespace ropewalk::properties
