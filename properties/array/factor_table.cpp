@@ -12,26 +12,6 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-void operate(Case& c, int level, const LevelDraw&) {
-  c.operation = static_cast<Operation>(level);
-}
-
-int operation_of(const Case& c) {
-  return static_cast<int>(c.operation);
-}
-
-void type_positions(Case& c, int level, const LevelDraw&) {
-  c.position_dtype = level == 0 ? Dtype::i32 : Dtype::i64;
-}
-
-void precede(Case& c, int level, const LevelDraw&) {
-  c.before = static_cast<Before>(level);
-}
-
-int position_type_of(const Case& c) {
-  return c.position_dtype == Dtype::i64 ? 1 : 0;
-}
-
 // Of three tensors, also all but the second, or one alone of those after the first.
 void place(Case& c, int level, const LevelDraw& draw) {
   const std::size_t count = c.tensors.size();
@@ -45,10 +25,6 @@ void place(Case& c, int level, const LevelDraw& draw) {
   }
 }
 
-int placement_of(const Case& c) {
-  return c.tensors[0].in_place ? level::in_place : level::out_of_place;
-}
-
 void index_tables(Case& c, int level, const LevelDraw&) {
   if (c.contract != ROPE_CONTRACT_TABLE) return;
   c.rows_by = level == level::by_position ? ROPE_ROW_BY_POSITION : ROPE_ROW_BY_TOKEN;
@@ -59,10 +35,6 @@ int indexing_of(const Case& c) {
   if (c.contract != ROPE_CONTRACT_TABLE || c.rows_by == ROPE_ROW_BY_POSITION)
     return level::by_position;
   return c.positions_null ? level::without_positions : level::by_token;
-}
-
-void spare_table_rows(Case& c, int level, const LevelDraw& draw) {
-  if (c.contract == ROPE_CONTRACT_TABLE && level > 0) c.table_spare_rows = draw.in(q_gap, {1, 40});
 }
 
 void choose_tables(Case& c, int level, const LevelDraw& draw) {
@@ -89,17 +61,6 @@ void choose_scale(Case& c, int level, const LevelDraw& draw) {
                            draw.of(q_scale, below),
                            far ? 0x1p40 : draw.of(q_scale, large)};
   c.attention_scale = scales[level];
-}
-
-int scale_of_base(const Case& c) {
-  return c.attention_scale == 0 ? level::zero : level::usual;
-}
-
-void choose_data(Case& c, int level, const LevelDraw&) {
-  constexpr DataPattern patterns[] = {
-      DataPattern::unit, DataPattern::wide,    DataPattern::basis, DataPattern::tiny,
-      DataPattern::huge, DataPattern::special, DataPattern::edge,  DataPattern::zero_heads};
-  c.data = patterns[level];
 }
 
 // Four callers have memory of their own, or share it. They have one state or two.
@@ -222,16 +183,32 @@ int append_of_base(const Case& c) {
 }
 
 const std::array<FactorRow, factor_count> table{{
-    {"operation", {"forward", "backward"}, operate, operation_of, "a backward pass"},
+    {"operation",
+     {"forward", "backward"},
+     [](Case& c, int level, const LevelDraw&) { c.operation = static_cast<Operation>(level); },
+     [](const Case& c) { return static_cast<int>(c.operation); },
+     "a backward pass"},
     {"placement",
      {"out of place", "in place", "first in place", "all but first in place"},
      place,
-     placement_of},
+     [](const Case& c) -> int {
+       return c.tensors[0].in_place ? level::in_place : level::out_of_place;
+     }},
     {"table rows by", {"position", "token", "token, no positions"}, index_tables, indexing_of},
     {"tables", {"shared", "own", "own sin", "other angles"}, choose_tables},
     {"table rows", {"packed", "with gaps", "cos beside sin"}},
-    {"spare table rows", {"none", "some"}, spare_table_rows},
-    {"position type", {"i32", "i64"}, type_positions, position_type_of},
+    {"spare table rows",
+     {"none", "some"},
+     [](Case& c, int level, const LevelDraw& draw) {
+       if (c.contract == ROPE_CONTRACT_TABLE && level > 0)
+         c.table_spare_rows = draw.in(q_gap, {1, 40});
+     }},
+    {"position type",
+     {"i32", "i64"},
+     [](Case& c, int level, const LevelDraw&) {
+       c.position_dtype = level == 0 ? Dtype::i32 : Dtype::i64;
+     },
+     [](const Case& c) { return c.position_dtype == Dtype::i64 ? 1 : 0; }},
     {"position strides",
      {"packed", "token stride", "slice of rows", "one row", "one token", "one position"}},
     {"position order", {"consecutive", "random", "stepped", "descending"}},
@@ -270,10 +247,15 @@ const std::array<FactorRow, factor_count> table{{
     {"scale",
      {"0", "1", "beside 1", "small", "usual", "negative", "above 4096"},
      choose_scale,
-     scale_of_base},
+     [](const Case& c) -> int { return c.attention_scale == 0 ? level::zero : level::usual; }},
     {"data",
      {"unit", "wide", "basis", "tiny", "huge", "special", "ends of the type", "zero heads"},
-     choose_data},
+     [](Case& c, int level, const LevelDraw&) {
+       constexpr DataPattern patterns[] = {
+           DataPattern::unit, DataPattern::wide,    DataPattern::basis, DataPattern::tiny,
+           DataPattern::huge, DataPattern::special, DataPattern::edge,  DataPattern::zero_heads};
+       c.data = patterns[level];
+     }},
     {"frequencies", {"base 10000", "base 500000", "base 2.5", "listed"}},
     {"data types",
      {"alike", "another of the second tensor", "another of all but the first",
@@ -284,7 +266,7 @@ const std::array<FactorRow, factor_count> table{{
     {"table type", {"usual", "another"}, nullptr, nullptr, "a table of another type"},
     {"before",
      {"nothing", "other contents at the same addresses", "another state", "numbers in outputs"},
-     precede},
+     [](Case& c, int level, const LevelDraw&) { c.before = static_cast<Before>(level); }},
     {"callers", {"one", "four at once"}, call_at_once, nullptr, "callers at once"},
     {"axes",
      {"none", "two", "three sections", "three in turn", "three scattered", "one without a pair",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "properties/array/factor_table.h"
 
@@ -95,28 +96,24 @@ SizeRange possible_bytes(const Levels& l, Dtype dtype) {
   return product;
 }
 
-template <std::size_t N>
-int find_range(const SizeRange (&ranges)[N], std::int64_t value) {
-  const auto found = std::find_if(std::begin(ranges), std::end(ranges),
-                                  [&](const SizeRange& r) { return r.contains(value); });
-  return found == std::end(ranges) ? -1 : static_cast<int>(found - std::begin(ranges));
+std::span<const SizeRange> ranges_of(Factor f) {
+  if (f == Factor::tokens) return token_ranges;
+  if (f == Factor::batch) return batch_ranges;
+  if (f == Factor::heads) return head_ranges;
+  return byte_ranges;
 }
 
 }  // namespace
 
 SizeRange range_of(Factor f, int level) {
-  const auto i = static_cast<std::size_t>(level);
-  if (f == Factor::tokens) return token_ranges[i];
-  if (f == Factor::batch) return batch_ranges[i];
-  if (f == Factor::heads) return head_ranges[i];
-  return byte_ranges[i];
+  return ranges_of(f)[static_cast<std::size_t>(level)];
 }
 
 int level_of(Factor f, std::int64_t value) {
-  if (f == Factor::tokens) return find_range(token_ranges, value);
-  if (f == Factor::batch) return find_range(batch_ranges, value);
-  if (f == Factor::heads) return find_range(head_ranges, value);
-  return find_range(byte_ranges, value);
+  const auto holds = [&](const SizeRange& range) { return range.contains(value); };
+  const auto ranges = ranges_of(f);
+  const auto found = std::ranges::find_if(ranges, holds);
+  return found == ranges.end() ? -1 : static_cast<int>(found - ranges.begin());
 }
 
 int nearest_level_of(Factor f, std::int64_t value) {

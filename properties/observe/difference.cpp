@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -391,10 +392,11 @@ std::string refusal_of(const KernelFacts& facts, const Probe& probe) {
          (probe.reasons.empty() ? probe.last_refusal.text : probe.reasons.front());
 }
 
-// How much a kernel leaves out: cases are made for the one that takes fewer.
-int limits_of(const Offer& offer) {
-  return !offer.any_size + !offer.takes(Factor::tokens) + !offer.takes(Factor::heads) +
-         (offer.base.tensors.size() > 1);
+// How much a kernel takes: cases are made for the one that takes less.
+int levels_of(const Offer& offer) {
+  int count = offer.any_size ? 1 : 0;
+  for (const std::uint8_t levels : offer.levels.of) count += std::popcount(levels);
+  return count;
 }
 
 CellDifference swapped(CellDifference d) {
@@ -411,7 +413,7 @@ CellDifference compare_cell(Subject& a, Subject& b, const VerifyPlan& plan, Pair
   CellDifference out;
   if (!of_a.offer || !of_b.offer)
     out.not_compared = of_a.offer ? refusal_of(b.facts, of_b) : refusal_of(a.facts, of_a);
-  else if (limits_of(*of_b.offer) > limits_of(*of_a.offer))
+  else if (levels_of(*of_b.offer) < levels_of(*of_a.offer))
     out = swapped(CellComparison(b, a, *of_b.offer, *of_a.offer, plan).run());
   else
     out = CellComparison(a, b, *of_a.offer, *of_b.offer, plan).run();

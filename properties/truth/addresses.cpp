@@ -52,11 +52,12 @@ namespace {
 
 std::vector<Case> with_two_tensors(Case c, const Offer& offer) {
   std::vector<Case> cases;
-  if (offer.takes(Factor::in_layout, level::fused)) {
+  const bool fused = offer.takes(Factor::in_layout, level::fused);
+  if (fused && offer.takes(Factor::placement, level::out_of_place)) {
     cases.push_back(c);
     share_input(cases.back());
   }
-  if (offer.takes(Factor::in_layout, level::fused)) {
+  if (fused && offer.takes(Factor::placement, level::in_place)) {
     cases.push_back(c);
     cases.back().tensors.resize(2, c.tensors[0]);
     for (TensorCase& t : cases.back().tensors) t.in_place = true;
