@@ -24,9 +24,9 @@ ShapeCount count_of(Factor f, const Levels& levels, const std::vector<std::int64
   return out;
 }
 
-// Moves the counts towards a number of bytes, one after the other.
+// Moves the counts towards a number of bytes, one after the other, and again if one went too far.
 void move_counts(CaseShape& s, Dtype dtype, SizeRange bytes) {
-  for (ShapeCount* count : {&s.tokens, &s.batch, &s.heads}) {
+  for (ShapeCount* count : {&s.tokens, &s.batch, &s.heads, &s.tokens, &s.batch}) {
     const std::int64_t now = s.bytes(dtype);
     if (bytes.contains(now)) return;
     const std::int64_t one = now / count->value;  // bytes of one of these

@@ -78,11 +78,11 @@ std::vector<Rule> make_rules(Dtype dtype, std::int32_t contract) {
          return order == consecutive || order == random_order || several(l, tokens);
        }},
       // A table by position has a row for each position up to the last, so it stays narrow.
-      {{rows_by, position_range, rotary_dim},
+      {{rows_by, position_range, rotary_dim, bytes},
        [contract](const Levels& l) {
          if (contract != ROPE_CONTRACT_TABLE || l[rows_by] != by_position) return true;
          const int range = l[position_range];
-         if (range == past_table) return l[rotary_dim] == 0;
+         if (range == past_table) return l[rotary_dim] == 0 && l[bytes] != beyond;
          return range == from_zero || range == beside_small_power;
        }},
       {{window, room},
