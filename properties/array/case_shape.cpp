@@ -272,9 +272,10 @@ std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, std::int32_t con
     windows = heads_of(l[Factor::rotary_dim], l[Factor::room], l[Factor::window]);
   if (l[Factor::frequencies] == level::listed)
     std::erase_if(windows, [](const HeadWindow& w) { return w.rotary_dim > widest_listed; });
-  if (has_long_table(l, contract)) keep_narrowest(windows);
   if (windows.empty()) return {};
-  s.window = draw.of(q_window, windows);
+  std::vector<HeadWindow> drawn = windows;  // where its bytes need it, the head is another
+  if (has_long_table(l, contract)) keep_narrowest(drawn);
+  s.window = draw.of(q_window, drawn);
   const std::int64_t most = sizes.most_elements * data_type(dtype).bytes;
   if (sizes.any_bytes) {
     if (most > 0) move_counts(s, dtype, {1, most});
