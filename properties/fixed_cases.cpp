@@ -7,32 +7,20 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// What a kernel must offer to take a word, or a word with one value.
-struct WordNeed {
-  std::string_view word;
-  Need need;
-};
-constexpr WordNeed needs[] = {{"batch=", {Factor::batch}},
-                              {"tokens=", {Factor::tokens}},
-                              {"heads=", {Factor::heads}},
-                              {"tensors=", {Factor::tensors, level::equal}},
-                              {"op=transpose", {Factor::operation}},
-                              {"scale=", {Factor::scale, level::usual}},
-                              {"position_dtype=i64", {Factor::position_type}},
-                              {"rows_by=token", {Factor::rows_by, level::by_token}},
-                              {"head_dim=", {Factor::window, level::inside}},
-                              {"in_place=1", {Factor::placement, level::in_place}},
-                              {"in_place=0", {Factor::placement, level::out_of_place}}};
-
-bool is_offered(std::string_view group, const Offer& offer) {
-  while (!group.empty()) {
-    const auto space = group.find(' ');
-    const std::string_view word = group.substr(0, space);
-    for (const auto& [begin, need] : needs)
-      if (word.starts_with(begin) && !offer.takes(need)) return false;
-    group.remove_prefix(space == std::string_view::npos ? group.size() : space + 1);
-  }
-  return true;
+// Whether the kernel takes what a patch changes. Of tokens, batch rows and heads it may take one
+// count of their level alone.
+bool is_offered(const Case& before, const Case& after, const Offer& offer) {
+  const Levels from = levels_of_base(before), to = levels_of_base(after);
+  const auto takes = [&](Factor f, bool has_other_count) {
+    return (to[f] == from[f] || offer.takes(f, to[f])) && (!has_other_count || offer.takes(f));
+  };
+  for (std::size_t f = 0; f < factor_count; ++f)
+    if (const auto factor = static_cast<Factor>(f);
+        factor != Factor::bytes && !takes(factor, false))
+      return false;
+  return takes(Factor::tokens, before.tokens != after.tokens) &&
+         takes(Factor::batch, before.batch != after.batch) &&
+         takes(Factor::heads, before.tensors[0].heads != after.tensors[0].heads);
 }
 
 }  // namespace
@@ -46,7 +34,7 @@ std::optional<Case> adopted(Case c, std::string_view patch, const Offer& offer) 
     const bool is_needed = group.starts_with('!');
     if (is_needed) group.remove_prefix(1);
     const Case taken = patched(c, group);
-    if (taken == c || is_offered(group, offer))
+    if (is_offered(c, taken, offer))
       c = taken;
     else if (is_needed)
       return {};

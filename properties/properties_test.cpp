@@ -128,14 +128,16 @@ TEST(Adopted, TakesEachGroupWholeOrNotAtAll) {
   EXPECT_EQ(text("!tokens=3"), "none");
   EXPECT_EQ(text("!tokens=1; !heads=1"), plain) << "the case has it";
   offer.accepted.tokens[1] = {3};
+  offer.levels.add(Factor::tokens, 1);
   EXPECT_EQ(text("tokens=3; heads=2"), to_text(case_from_text("tokens=3")));
   EXPECT_EQ(text("!tokens=3; heads=2 batch=2"), to_text(case_from_text("tokens=3")));
-  offer.accepted.heads[2] = {3};
+  offer.accepted.heads[1] = {2};
+  offer.levels.add(Factor::heads, 1);
   EXPECT_EQ(text("heads=2 batch=2"), plain) << "the group has a word that is not offered";
   EXPECT_EQ(text("heads=2 tokens=2; batch=2"), to_text(case_from_text("tokens=2 q.heads=2")));
   offer.levels.add(Factor::placement, level::in_place);
   EXPECT_EQ(text("in_place=1; in_place=0"), to_text(case_from_text("q.in_place=1")));
-  EXPECT_EQ(adopted_lines(Case{}, offer, {"!batch=2", "heads=2", "!heads=3"}).size(), 2U);
+  EXPECT_EQ(adopted_lines(Case{}, offer, {"!batch=2", "heads=2", "!heads=2"}).size(), 2U);
 }
 
 }  // namespace

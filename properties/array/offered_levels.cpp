@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <numeric>
 
 #include "harness/cases/names.h"
@@ -50,45 +49,6 @@ const std::vector<std::int64_t>& candidates(Factor f, int level) {
 constexpr std::pair<std::int64_t, std::int64_t> groups[] = {
     {2, 1},  {3, 1},  {4, 2},  {4, 1},  {8, 2},  {8, 1},   {7, 1},  {16, 2}, {12, 3}, {16, 1},
     {28, 4}, {24, 8}, {32, 8}, {32, 4}, {40, 8}, {40, 10}, {48, 8}, {64, 8}, {71, 1}, {128, 8}};
-
-// Levels that meet all requirements and differ little from those given, which keep the levels of
-// the factors in `kept`. Changes the other factors of a requirement that is not met.
-class Repair {
- public:
-  Repair(const Offer& offered, const std::function<bool(const Levels&)>& visit)
-      : offered_(offered), visit_(visit) {}
-
-  /// True if visit(levels) was true for some levels.
-  bool run(const Levels& levels, std::array<bool, factor_count> kept, int changes) {
-    const Rule* const unmet = first_unmet(levels);
-    if (unmet == nullptr) return --tries_ >= 0 && visit_(levels);
-    if (changes == 0 || tries_ <= 0) return false;
-    for (const Factor f : unmet->factors) {
-      if (kept[index_of(f)]) continue;
-      for (int level = 0; level < most_levels; ++level) {
-        if (level == levels[f] || !offered_.levels.has(f, level)) continue;
-        Levels changed = levels;
-        changed[f] = level;
-        if (!unmet->holds(changed)) continue;
-        auto keeps = kept;
-        keeps[index_of(f)] = true;
-        if (run(changed, keeps, changes - 1)) return true;
-      }
-    }
-    return false;
-  }
-
- private:
-  const Rule* first_unmet(const Levels& levels) const {
-    for (const Rule& rule : rules_of(offered_.base.dtype, offered_.base.contract))
-      if (!rule.holds(levels)) return &rule;
-    return nullptr;
-  }
-
-  const Offer& offered_;
-  const std::function<bool(const Levels&)>& visit_;
-  int tries_ = 8;
-};
 
 // False if the flags of a kernel or its contract rule the level out.
 bool is_promised(const KernelFacts& facts, Factor f, int level) {
@@ -175,20 +135,42 @@ class Asking {
       levels[f] = level;
       kept[index_of(f)] = true;
     }
-    const std::function<bool(const Levels&)> visit = [&](const Levels& repaired) {
-      Levels l = repaired;  // the accepted sizes may need more bytes than their levels do
-      for (int bytes = 0; bytes < level_count(Factor::bytes); ++bytes) {
-        if (!has(Factor::bytes, bytes)) continue;
-        l[Factor::bytes] = bytes;
-        for (std::uint64_t seed = 1; seed <= 2 && are_possible(l, out_.base); ++seed) {
-          const auto c = case_of(l, out_.base, only != nullptr ? *only : out_.accepted, seed);
-          if (c && questions_.accepts(*c)) return true;
-        }
+    tries_left_ = 8;
+    return takes_repaired(levels, kept, 4, only != nullptr ? *only : out_.accepted);
+  }
+
+  // Where the levels do not fit each other, changes those of a factor that is not kept, again and
+  // again.
+  bool takes_repaired(const Levels& levels, const std::array<bool, factor_count>& kept, int changes,
+                      const Sizes& sizes) {
+    const auto& rules = rules_of(out_.base.dtype, out_.base.contract);
+    const auto unmet =
+        std::ranges::find_if(rules, [&](const Rule& rule) { return !rule.holds(levels); });
+    if (unmet == rules.end()) return --tries_left_ >= 0 && accepts(levels, sizes);
+    for (const Factor f : unmet->factors)
+      for (int level = 0; level < most_levels && !kept[index_of(f)]; ++level) {
+        if (changes == 0 || tries_left_ <= 0) return false;
+        Levels changed = levels;
+        changed[f] = level;
+        if (level == levels[f] || !has(f, level) || !unmet->holds(changed)) continue;
+        auto keeps = kept;
+        keeps[index_of(f)] = true;
+        if (takes_repaired(changed, keeps, changes - 1, sizes)) return true;
       }
-      return false;
-    };
-    constexpr int most_changes = 4;
-    return Repair(out_, visit).run(levels, kept, most_changes);
+    return false;
+  }
+
+  // The sizes may need more bytes than their levels do.
+  bool accepts(Levels levels, const Sizes& sizes) {
+    for (int bytes = 0; bytes < level_count(Factor::bytes); ++bytes) {
+      if (!has(Factor::bytes, bytes)) continue;
+      levels[Factor::bytes] = bytes;
+      for (std::uint64_t seed = 1; seed <= 2 && are_possible(levels, out_.base); ++seed) {
+        const auto c = case_of(levels, out_.base, sizes, seed);
+        if (c && questions_.accepts(*c)) return true;
+      }
+    }
+    return false;
   }
 
   // What is in place has the layout of its output.
@@ -303,6 +285,7 @@ class Asking {
 
   Questions& questions_;
   Offer out_;
+  int tries_left_ = 0;
 };
 
 bool is_fixed_by(const ModelShape& shape, Factor f) {
@@ -415,16 +398,13 @@ std::vector<std::string> not_offered(const Offer& offer, const ModelShape* only)
     const Factor first = kind == ROPE_EXT_AXES     ? Factor::axes
                          : kind == ROPE_EXT_APPEND ? Factor::append
                                                    : factor;
+    if (factor != first && offer.levels[first] == 1) continue;
     const FactorRow& words = factor_table()[f];
-    if (kind != 0 && offer.levels[first] == 1) {  // nothing of it is offered
+    if (!words.refused.empty() && offer.levels.of[f] == 1) {
       const bool is_named = (offer.extensions & extension_bit(kind)) != 0;
-      if (factor == first)
-        out.push_back(fmt::format("{}{}", words.name,
-                                  is_named ? ", which it names, but offers nothing of" : ""));
-      continue;
-    }
-    if (!words.refused.empty() && std::has_single_bit(offer.levels.of[f])) {
-      out.emplace_back(words.refused);
+      out.push_back(
+          fmt::format("{}{}", words.refused,
+                      kind != 0 && is_named ? ", which it names, but offers nothing of" : ""));
       continue;
     }
     const auto most = offer.most.find(factor);
