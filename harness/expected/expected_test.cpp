@@ -66,6 +66,22 @@ TEST(Expected, ALedgerComesBackSorted) {
                 "a exact half_split,interleaved f32,f64 *\nz exact half_split f32 order\n");
 }
 
+TEST(Expected, StarsStandForTheCommonNamesAndForTheLevelsOfAFactor) {
+  const std::set<std::string> levels = {"offers:norm=plus_one", "offers:norm=weighted"};
+  LedgerNames names{words, words};
+  names.all.insert(levels.begin(), levels.end());
+  names.all.insert({"offers:tokens=1", "offers:tokens=2"});
+  names.common.insert({"offers:tokens=1", "offers:tokens=2"});
+  const std::string head = "# KERNEL CONTRACT PAIRINGS DTYPES PROPERTY... (docs/ledger.md)\n",
+                    whole = head + "plain table half_split f32 * offers:norm=*\n",
+                    part = head + "plain table half_split f32 * -offers:tokens=*\n";
+  const Ledger held = parse_expected(whole, "e.txt", names).ledger;
+  EXPECT_EQ(held.size(), words.size() + 4);
+  EXPECT_EQ(to_text(held, names), whole);
+  EXPECT_EQ(parse_expected(part, "e.txt", names).ledger.size(), words.size());
+  EXPECT_EQ(to_text(parse_expected(part, "e.txt", names).ledger, names), part);
+}
+
 TEST(Expected, MalformedLinesAreNamed) {
   const std::string cell = "plain table half_split f32 ", held = cell + "norm\n";
   const std::string form =

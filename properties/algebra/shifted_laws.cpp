@@ -389,7 +389,7 @@ std::vector<Case> fixed_cases_attention(const Offer& offer, Profile) {
   c.tokens = 8;
   c.tensors.push_back(c.tensors[0]);
   for (const std::int64_t key_heads : {2, 1}) {
-    c.tensors[0].heads = offer.takes(Factor::tensors, level::reshaped) ? 8 : key_heads;
+    c.tensors[0].heads = offer.takes_other_heads() ? 8 : key_heads;
     c.tensors[1].heads = key_heads;
     cases.push_back(c);
   }

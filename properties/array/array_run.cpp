@@ -159,6 +159,7 @@ class ArrayRun {
     for (std::size_t f = 0; f < factor_count; ++f)
       for (int level = 0; level < most_levels; ++level) {
         const auto factor = static_cast<Factor>(f);
+        // planes that hide are few, and come with the others
         const bool hides = factor != Factor::planes && hides_others(factor, level);
         const bool is_large = factor == Factor::bytes && level > phase.most_bytes;
         if (is_large || (hides && !phase.hiding)) levels.remove(factor, level);
@@ -198,6 +199,7 @@ class ArrayRun {
         ++refusals_;
         cover.forbid(tuple);
         search_.forbid(tuple);
+        forbidden_.push_back(tuple);
       } else {
         return;
       }
@@ -375,9 +377,10 @@ class ArrayRun {
       if (std::none_of(phases.begin(), phases.end(),
                        [&](const ArrayPhase& phase) { return phase.strength == strength; }))
         continue;
-      Cover all(search_, strength, 1);
+      Cover all(search_of(offer_), strength, 1);
       for (const auto* rows : {&met_, &rows_of_others_})
         for (const Levels& row : *rows) all.took(row);
+      for (const LevelTuple& tuple : forbidden_) all.forbid(tuple);
       out_.coverage.push_back({strength, all.coverage()});
       for (const LevelTuple& tuple : all.missing()) out_.not_met.push_back(words_of(tuple));
     }
@@ -397,6 +400,7 @@ class ArrayRun {
   ArrayResult out_;
   std::uint64_t seeds_ = 0;
   int refusals_ = 0;
+  std::vector<LevelTuple> forbidden_;
   std::vector<Levels> met_;             // by the rows that ran
   std::vector<Levels> rows_of_others_;  // of large cases, met in other pairings and data types
 

@@ -3,7 +3,7 @@
 // as which odd number of tokens, are drawn by a seed.
 //
 // Interactions of few factors cause nearly all failures (Kuhn, Wallace, Gallo, IEEE TSE 2004), so a
-// covering array over these factors (properties/covering/covering.h) meets every combination of two
+// covering array over these factors (properties/array/generator.h) meets every combination of two
 // or three levels in few cases.
 #pragma once
 #include <array>
@@ -119,6 +119,8 @@ enum PlacementLevel { out_of_place, in_place, first_in_place, others_in_place };
 enum RowsByLevel { by_position, by_token, without_positions };
 enum TablesLevel { shared_table, own_tables, own_sin, other_angles };
 enum TableRowsLevel { packed_rows, row_gap, cos_beside_sin };
+enum PositionTypeLevel { int32_positions, int64_positions };
+enum RotaryDimLevel { few_dims, odd_pairs };  // and powers of two that divide it
 enum PositionStridesLevel {
   packed_positions,
   token_stride,

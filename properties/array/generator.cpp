@@ -83,11 +83,16 @@ RuleTable::RuleTable(const Rule& rule, const LevelSets& levels)
 
 RowSearch::RowSearch(const LevelSets& levels, const RuleTables& rules) {
   root_.left = levels;
-  for (const auto& rule : rules) require(rule);
-  restart();
+  for (const auto& rule : rules) add(rule);
+  narrow_root();
 }
 
 void RowSearch::require(std::shared_ptr<const RuleTable> rule) {
+  add(std::move(rule));
+  narrow_root();
+}
+
+void RowSearch::add(std::shared_ptr<const RuleTable> rule) {
   Seen seen;
   const std::size_t count = rule->combinations_;
   seen.combinations.assign((count + 63) / 64, ~std::uint64_t{0});
@@ -98,7 +103,6 @@ void RowSearch::require(std::shared_ptr<const RuleTable> rule) {
   root_.rules.push_back(std::move(seen));
   root_.is_possible = root_.is_possible && count > 0;
   rules_.push_back(std::move(rule));
-  narrow_root();
 }
 
 void RowSearch::restrict_to(const LevelSets& levels) {
@@ -198,12 +202,14 @@ bool RowSearch::finish(const std::function<FactorLevel()>& choose, std::int64_t 
   while (!std::ranges::all_of(now_.left.of, is_single)) {
     choices.emplace_back(now_.left, choose());
     if (fix(std::span(&choices.back().second, 1))) continue;
-    do {
+    for (bool goes_on = false; !goes_on;) {
       if (choices.empty() || most_conflicts-- <= 0) return false;
-      now_ = root_;
-      now_.left = choices.back().first;
+      const auto [left, last] = choices.back();
       choices.pop_back();
-    } while (!exclude(choices.data()[choices.size()].second));
+      now_ = root_;
+      now_.left = left;
+      goes_on = exclude(last);
+    }
   }
   return true;
 }

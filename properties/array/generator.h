@@ -78,6 +78,7 @@ class RowSearch {
     std::vector<Seen> rules;
     bool is_possible = true;
   };
+  void add(std::shared_ptr<const RuleTable> rule);
   void narrow_root();
   bool propagate();
   bool filter(const RuleTable& rule, Seen& seen);

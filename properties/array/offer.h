@@ -2,7 +2,6 @@
 // (properties/array/factors.h). It is found by asking `supports`. Cases stay inside it, so that a
 // restricted kernel is judged on all it offers and on nothing that it refuses.
 #pragma once
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -72,17 +71,24 @@ struct Offer {
   std::vector<HeadWindow> sizes;  ///< the supported heads of a fixed list
   bool any_size = false;          ///< odd-shaped heads are supported too
   bool one_model = false;         ///< cases keep the angles of `base`, which are a model's
+  bool unrotated_second = false;  ///< the second tensor of `base` may be copied
   bool on_device = false;         ///< its buffers lie in a device's memory
 
   bool takes(Factor f, int level = any) const { return takes(Need{f, level}); }
   bool takes(const Need& need) const;
-  /// Gaps between tokens, heads or both.
+  /// Gaps between tokens and heads, as far as there are several of both.
   bool takes_gaps() const {
-    return takes(Factor::in_layout, level::token_gap) || takes(Factor::in_layout, level::head_gap);
+    return takes(Factor::in_layout, level::both_gaps) ||
+           (levels[Factor::heads] == 1 && takes(Factor::in_layout, level::token_gap)) ||
+           (levels[Factor::tokens] == 1 && takes(Factor::in_layout, level::head_gap));
   }
-  /// A second tensor that is copied, or perhaps that of the base: a refused case is left out.
+  /// A second tensor that is copied.
   bool takes_unrotated() const {
-    return takes(Factor::tensors, level::copied_second) || base.tensors.size() > 1;
+    return unrotated_second || takes(Factor::tensors, level::copied_second);
+  }
+  /// K with fewer heads than Q.
+  bool takes_other_heads() const {
+    return takes(Factor::tensors, level::grouped) || takes(Factor::tensors, level::reshaped);
   }
   /// At positions below zero it computes angles of its own.
   bool takes_negative_positions() const {
@@ -92,7 +98,7 @@ struct Offer {
   std::int64_t axis_count() const;
 };
 
-/// "a norm", or "position range negative".
+/// "a norm", or "position range: negative".
 std::string words_of(const Need& need);
 
 /// The same heads of all tensors.

@@ -17,13 +17,13 @@ namespace {
 
 // The order of questions: a level is asked for with levels of the factors before it.
 constexpr Factor order_of_questions[] = {
-    Factor::tokens,      Factor::batch,          Factor::heads,          Factor::tensors,
-    Factor::operation,   Factor::placement,      Factor::rows_by,        Factor::tables,
-    Factor::table_rows,  Factor::spare_rows,     Factor::position_type,  Factor::in_layout,
-    Factor::out_layout,  Factor::start,          Factor::scale,          Factor::data,
-    Factor::frequencies, Factor::position_order, Factor::position_range, Factor::position_strides,
-    Factor::types,       Factor::table_type,     Factor::axes,           Factor::planes,
-    Factor::norm,        Factor::append,         Factor::slots,          Factor::caches};
+    Factor::tokens,     Factor::batch,          Factor::heads,          Factor::tensors,
+    Factor::operation,  Factor::rows_by,        Factor::tables,         Factor::table_rows,
+    Factor::spare_rows, Factor::position_type,  Factor::in_layout,      Factor::out_layout,
+    Factor::start,      Factor::scale,          Factor::data,           Factor::frequencies,
+    Factor::types,      Factor::position_order, Factor::position_range, Factor::position_strides,
+    Factor::table_type, Factor::axes,           Factor::planes,         Factor::norm,
+    Factor::append,     Factor::slots,          Factor::caches,         Factor::placement};
 
 // Sizes to ask for, of each level of tokens, batch and heads: odd ones, multiples, powers of two.
 const std::vector<std::int64_t>& candidates(Factor f, int level) {
@@ -71,6 +71,7 @@ bool is_promised(const KernelFacts& facts, Factor f, int level) {
 class Asking {
  public:
   Asking(Questions& questions, const Offer& base) : questions_(questions), out_(base) {
+    find_seeds();
     if (!out_.accepted.any_bytes) offer_all(Factor::bytes);
     offer_all(Factor::before);
     if ((questions.facts().flags & ROPE_THREAD_SAFE) != 0) offer_all(Factor::callers);
@@ -105,6 +106,8 @@ class Asking {
         }
     }
     out_.free.any_width = has(Factor::tensors, level::reshaped);
+    if (out_.base.tensors.size() > 1)
+      out_.unrotated_second = questions_.accepts(patched(out_.base, "k.rotate=0"));
     return std::move(out_);
   }
 
@@ -118,6 +121,17 @@ class Asking {
   bool has(Factor f, int level) const { return out_.levels.has(f, level); }
   void add(Factor f, int level) { out_.levels.add(f, level); }
 
+  // Seeds with which the base is accepted. Others may draw, say, a norm of V too, which the kernel
+  // refuses in every call.
+  void find_seeds() {
+    constexpr std::uint64_t most_tries = 64;
+    std::size_t found = 0;
+    for (std::uint64_t seed = 1; seed <= most_tries && found < seeds_.size(); ++seed) {
+      const auto c = case_of(out_.simplest, out_.base, out_.accepted, seed);
+      if (c && questions_.accepts(*c)) seeds_[found++] = seed;
+    }
+  }
+
   // What flags and the contract rule out is not asked for.
   bool promised(Factor f, int level) const {
     if (is_of_tables(f) && out_.base.contract != ROPE_CONTRACT_TABLE) return false;
@@ -126,37 +140,37 @@ class Asking {
     return is_promised(questions_.facts(), f, level);
   }
 
-  // Asks for the levels with the simplest levels of other factors, and, where that is impossible,
-  // with others that were accepted. `only`: these sizes in place of those that were accepted.
+  // Asks for the levels with the simplest levels of other factors, and, where these do not fit,
+  // with some that were accepted. `only`: these sizes in place of those that were accepted.
   bool takes(const LevelTuple& wanted, const Sizes* only = nullptr) {
+    const Sizes& sizes = only != nullptr ? *only : out_.accepted;
     Levels levels = out_.simplest;
-    std::array<bool, factor_count> kept{};
+    LevelSets left = out_.levels;
     for (const auto& [f, level] : wanted) {
       levels[f] = level;
-      kept[index_of(f)] = true;
+      left[f] = 0;
+      left.add(f, level);
     }
-    tries_left_ = 8;
-    return takes_repaired(levels, kept, 4, only != nullptr ? *only : out_.accepted);
-  }
-
-  // Where the levels do not fit each other, changes those of a factor that is not kept, again and
-  // again.
-  bool takes_repaired(const Levels& levels, const std::array<bool, factor_count>& kept, int changes,
-                      const Sizes& sizes) {
-    const auto& rules = rules_of(out_.base.dtype, out_.base.contract);
-    const auto unmet =
-        std::ranges::find_if(rules, [&](const Rule& rule) { return !rule.holds(levels); });
-    if (unmet == rules.end()) return --tries_left_ >= 0 && accepts(levels, sizes);
-    for (const Factor f : unmet->factors)
-      for (int level = 0; level < most_levels && !kept[index_of(f)]; ++level) {
-        if (changes == 0 || tries_left_ <= 0) return false;
-        Levels changed = levels;
-        changed[f] = level;
-        if (level == levels[f] || !has(f, level) || !unmet->holds(changed)) continue;
-        auto keeps = kept;
-        keeps[index_of(f)] = true;
-        if (takes_repaired(changed, keeps, changes - 1, sizes)) return true;
-      }
+    if (are_possible(levels, out_.base)) return accepts(levels, sizes);
+    RowSearch search(left, rule_tables(out_.base.dtype, out_.base.contract));
+    const auto simplest = [&] {
+      std::size_t f = 0;
+      while (std::has_single_bit(search.left().of[f])) ++f;
+      const auto factor = static_cast<Factor>(f);
+      return FactorLevel{factor, search.left().has(factor, levels[factor])
+                                     ? levels[factor]
+                                     : search.left().pick(factor, 0)};
+    };
+    constexpr int most_tries = 8, most_conflicts = 100;
+    for (int i = 0; i < most_tries; ++i) {
+      if (!search.restart() || !search.finish(simplest, most_conflicts)) return false;
+      const Levels row = search.row();
+      if (accepts(row, sizes)) return true;
+      LevelTuple refused;
+      for (std::size_t f = 0; f < factor_count; ++f)
+        if (row.of[f] != levels.of[f]) refused.push_back({static_cast<Factor>(f), row.of[f]});
+      search.forbid(refused);
+    }
     return false;
   }
 
@@ -165,7 +179,8 @@ class Asking {
     for (int bytes = 0; bytes < level_count(Factor::bytes); ++bytes) {
       if (!has(Factor::bytes, bytes)) continue;
       levels[Factor::bytes] = bytes;
-      for (std::uint64_t seed = 1; seed <= 2 && are_possible(levels, out_.base); ++seed) {
+      if (!are_possible(levels, out_.base)) continue;
+      for (const std::uint64_t seed : seeds_) {
         const auto c = case_of(levels, out_.base, sizes, seed);
         if (c && questions_.accepts(*c)) return true;
       }
@@ -285,7 +300,7 @@ class Asking {
 
   Questions& questions_;
   Offer out_;
-  int tries_left_ = 0;
+  std::array<std::uint64_t, 2> seeds_{1, 2};
 };
 
 bool is_fixed_by(const ModelShape& shape, Factor f) {
@@ -377,14 +392,15 @@ bool Offer::takes(const Need& need) const {
 }
 
 std::int64_t Offer::axis_count() const {
-  if (takes(Factor::axes, level::interleaved)) return 3;
+  for (const int level : {level::sections, level::interleaved, level::scattered, level::idle_axis})
+    if (takes(Factor::axes, level)) return 3;
   return takes(Factor::axes, level::two_axes) ? 2 : takes(Factor::axes, level::four_axes) ? 4 : 0;
 }
 
 std::string words_of(const Need& need) {
   const FactorRow& row = factor_table()[index_of(need.factor)];
-  if (need.level == any) return std::string(row.refused.empty() ? row.name : row.refused);
-  return fmt::format("{} {}", row.name, row.levels[static_cast<std::size_t>(need.level)]);
+  if (need.level != any) return words_of(LevelTuple{{need.factor, need.level}});
+  return std::string(row.refused.empty() ? row.name : row.refused);
 }
 
 std::vector<std::string> not_offered(const Offer& offer, const ModelShape* only) {

@@ -224,9 +224,8 @@ std::vector<Case> far_apart_rows(const Offer& offer, Profile profile) {
 // K with more heads than Q, and K of each other type beside Q. A type that the kernel refuses is
 // not planned, nor f64 under the f32_angle contract, which is not for it.
 std::vector<Case> types_side_by_side(const Offer& offer, Profile) {
-  std::vector<Case> cases;
-  if (offer.takes(Factor::tensors, level::reshaped))
-    cases.push_back(with(offer.base, offer, "position_from=3; tensors=2 q.heads=2 k.heads=5"));
+  std::vector<Case> cases =
+      adopted_lines(offer.base, offer, {"position_from=3; !tensors=2 q.heads=2 k.heads=5"});
   if (!offer.takes(Factor::types)) return cases;
   Case c = with(widened(offer.base, offer), offer, "position_from=3");
   c.tensors.resize(2, c.tensors[0]);
@@ -257,7 +256,8 @@ const Registered layouts[] = {
     Registered({.name = "position_types",
                 .order = 160,
                 .claim = "int32 and int64 positions mean the same",
-                .needs = {{Factor::position_type, 0}, {Factor::position_type, 1}},
+                .needs = {{Factor::position_type, level::int32_positions},
+                          {Factor::position_type, level::int64_positions}},
                 .shape = any_case,
                 .check = check_position_types}),
     Registered(
@@ -300,7 +300,10 @@ const Registered layouts[] = {
     Registered({.name = "tensors_apart",
                 .order = 220,
                 .claim = "Q and K in one call give what each gives alone",
-                .needs = {{Factor::tensors, level::equal}, {Factor::tensors, level::one}},
+                .needs = {{Factor::tensors, level::one}},
+                .needs_one_of = {{Factor::tensors, level::equal},
+                                 {Factor::tensors, level::grouped},
+                                 {Factor::tensors, level::reshaped}},
                 .shape =
                     [](Case& c, const Offer&) {
                       c.own_tables = false;

@@ -194,7 +194,7 @@ bool judges(const Case& c) {
   return c.callers > 1 && c.data != DataPattern::subnormal && c.data != DataPattern::span;
 }
 
-// Callers must meet in every code path, so each case uses other features of the offer.
+// Callers must meet in every code path, so each case uses other levels of the offer.
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   const Case narrow = with(offer.base, offer, "position_from=3");

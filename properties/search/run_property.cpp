@@ -6,7 +6,6 @@
 #include <exception>
 #include <map>
 #include <sstream>
-#include <stdexcept>
 
 #include "harness/cases/data.h"
 #include "harness/cases/fused.h"
@@ -436,6 +435,7 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   const bool is_enough = limits.one_case && (runner.run.executed > 0 || !fixed.empty());
   const std::int64_t drawn = draws == nullptr || is_enough ? 0 : limits.cases;
   if (!runner.failing()) runner.run.planned += std::ssize(fixed) + drawn;
+  if (runner.run.planned == 0) runner.run.worst.reason = "the kernel takes no case of it";
   const bool fixed_hold = !runner.failing() && runner.all_hold(fixed);
   if (drawn > 0 && fixed_hold) run_drawn(runner, property, *draws, limits);
   const bool is_told =

@@ -32,7 +32,7 @@ struct VerifyPlan {
   std::int64_t cases = 0;        ///< cases for each property; 0: the profile's number
   std::int64_t array_cases = 0;  ///< at most so many of the covering array; 0: all
   bool one_case = false;         ///< of each property: of the array, the first fixed one, or drawn
-  /// Called with each feature that a kernel offers, before the kernel is judged. May be empty.
+  /// Called with each level that a kernel offers, before the kernel is judged. May be empty.
   std::function<void(const harness::LedgerKey&)> on_offer;
 };
 

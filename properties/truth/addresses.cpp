@@ -348,6 +348,8 @@ const Registered far_strides({
         "rows of tensors, tables and caches, and positions may lie more than 2^31 elements apart",
     .judged_by_oracle = true,
     .needs_one_of = {{Factor::position_strides, level::token_stride},
+                     {Factor::in_layout, level::token_gap},
+                     {Factor::in_layout, level::head_gap},
                      {Factor::in_layout, level::both_gaps},
                      {Factor::table_rows, level::row_gap},
                      {Factor::append}},

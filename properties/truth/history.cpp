@@ -87,7 +87,7 @@ constexpr Difference differences[] = {
        c.batch *= 2;
      }},
     {"axes",
-     {Factor::axes},
+     {Factor::axes, level::interleaved},
      [](Case& c) {
        const std::vector<std::int64_t> plane = c.positions;
        for (c.axes = 1; c.axes < 3; ++c.axes)
@@ -101,7 +101,7 @@ constexpr Difference differences[] = {
      {Factor::position_type},
      [](Case& c) { c.position_dtype = c.position_dtype == Dtype::i64 ? Dtype::i32 : Dtype::i64; }},
     {"rotary_dim",
-     {Factor::rotary_dim, 1},
+     {Factor::rotary_dim, level::odd_pairs},
      [](Case& c) {
        c = resized(c, {c.rotary_dim + 8, c.rotary_dim + 8});
      }},

@@ -148,8 +148,8 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
     Case c = with(base_case(offer), offer,
                   fmt::format("batch={}; heads={}; {}", batch, many, more[i % 3]));
     at_random(c);
-    if (offer.takes(Factor::tensors, level::reshaped) && offer.takes(Factor::heads) &&
-        c.tensors.size() == 1 && i % 2 == 0) {
+    if (offer.takes_other_heads() && offer.takes(Factor::heads) && c.tensors.size() == 1 &&
+        i % 2 == 0) {
       c.tensors.push_back(c.tensors[0]);
       c.tensors[1].heads = heads[(i * 7 + 3) % heads.size()] % 16 + 1;
     }
@@ -158,8 +158,7 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
     add_turned(cases, c, offer, i);
   }
   // Decode with one head of K for all queries.
-  if (!offer.takes(Factor::tensors, level::reshaped) || !offer.takes(Factor::heads) ||
-      !offer.takes(Factor::batch))
+  if (!offer.takes_other_heads() || !offer.takes(Factor::heads) || !offer.takes(Factor::batch))
     return;
   Case c = with(base_case(offer), offer, "batch=5; tokens=1; heads=8");
   c.tensors.resize(2, c.tensors[0]);
@@ -222,7 +221,7 @@ void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
   if (offer.takes(Factor::tensors, level::three)) {
     add(3, equal);
     add(4, equal);
-    // All offered features at once, so the last tensor must be handled like the first.
+    // All that is offered at once, so the last tensor must be handled like the first.
     const Case simple = base;
     base = with(base, offer, "op=transpose; scale=1.5");
     base.own_tables = offer.takes(Factor::tables, level::own_tables);

@@ -34,7 +34,7 @@ TEST(Verify, APassSaysWhatWasMetAndWhatIsRefused) {
   EXPECT_TRUE(contains(on_one_line(r.out),
                        "not asked of control_refuses_long_prompts_table, as not offered: "))
       << r.out;
-  for (const char* item : {"more than 64 tokens; tensors of several data types; ", "; norm"})
+  for (const char* item : {"more than 64 tokens; tensors of several data types; ", "; a norm"})
     EXPECT_TRUE(contains(on_one_line(r.out), item)) << item << r.out;
 }
 

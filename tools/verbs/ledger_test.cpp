@@ -19,13 +19,13 @@ TEST(LedgerCommand, TheCommittedOneIsShort) {
   EXPECT_TRUE(contains(text, "\nplain table half_split,interleaved bf16,f16,f32,f64 *")) << text;
 }
 
-TEST(LedgerCommand, LostAndNewFeaturesAndPropertiesAreNamed) {
+TEST(LedgerCommand, LostAndNewLevelsAndPropertiesAreNamed) {
   const auto file = scratch() / "ledger.txt";
   std::filesystem::remove(file);
   const std::string all = "verify --profile smoke --cases 1 --kernel elementwise ";
   ASSERT_EQ(ropewalk(all + "--write-ledger " + file.string()).code, 0);
 
-  // The file has a feature that nobody offers and a cell too many, and lacks two things.
+  // The file has a level that no kernel offers and a cell too many, and lacks two things.
   std::string text = slurp(file);
   const std::string cells = "elementwise table half_split,interleaved f32,f64 *";
   ASSERT_TRUE(contains(text, '\n' + cells)) << text;

@@ -367,8 +367,8 @@ class LedgerCheck {
       throw BadFile(shown_path(file), 1, "is not a ledger: no line says what a kernel holds");
   }
 
-  void on_offer(const LedgerKey& feature) {
-    if (matches(options_.properties, feature.property)) held_.insert(feature);
+  void on_offer(const LedgerKey& level) {
+    if (matches(options_.properties, level.property)) held_.insert(level);
   }
 
   void on_row(const VerdictRow& row) {
@@ -453,7 +453,6 @@ class LedgerCheck {
   const VerifyOptions& options_;
   /// With --json, standard output holds only rows.
   std::FILE* out_ = options_.json ? stderr : stdout;
-  /// The properties and features that exist: without those of extensions, and with them.
   const LedgerNames names_ = ledger_names();
   Expectations file_;
   Ledger held_;
