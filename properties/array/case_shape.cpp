@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "harness/cases/fused.h"
 #include "harness/cases/layouts.h"
@@ -30,7 +31,8 @@ void move_counts(CaseShape& s, Dtype dtype, SizeRange bytes) {
     const std::int64_t now = s.bytes(dtype);
     if (bytes.contains(now)) return;
     const std::int64_t one = now / count->value;  // bytes of one of these
-    count->set_near(now < bytes.least ? (bytes.least + one - 1) / one : bytes.most / one);
+    const bool shrinks = now > bytes.most;
+    count->set_near(shrinks ? bytes.most / one : (bytes.least + one - 1) / one, shrinks);
   }
 }
 
@@ -253,11 +255,13 @@ bool has_long_table(const Levels& l, std::int32_t contract) {
          l[Factor::position_range] == level::past_table;
 }
 
-void ShapeCount::set_near(std::int64_t wanted) {
+void ShapeCount::set_near(std::int64_t wanted, bool at_most) {
   value = std::clamp(wanted, range.least, range.most);
   if (accepted->empty()) return;
-  value = *std::ranges::min_element(
-      *accepted, [&](auto a, auto b) { return std::abs(a - wanted) < std::abs(b - wanted); });
+  const auto distance = [&](std::int64_t count) {
+    return std::pair(at_most && count > wanted, std::abs(count - wanted));
+  };
+  value = *std::ranges::min_element(*accepted, {}, distance);
 }
 
 std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, std::int32_t contract,

@@ -14,8 +14,8 @@ struct ShapeCount {
   SizeRange range;
   const std::vector<std::int64_t>* accepted;  ///< empty: any of the range
 
-  /// Takes the accepted count next to `wanted`.
-  void set_near(std::int64_t wanted);
+  /// Takes the accepted count next to `wanted`; if it can, at most that.
+  void set_near(std::int64_t wanted, bool at_most = false);
 };
 
 struct CaseShape {
