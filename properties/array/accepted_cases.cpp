@@ -95,32 +95,33 @@ Offer base_alone(const Case& base) {
   return offered;
 }
 
-std::optional<Case> AcceptedCases::of(const Levels& levels, std::uint64_t seed) const {
+AcceptedCases::Tried AcceptedCases::of(const Levels& levels, std::uint64_t seed) const {
   // First with any sizes, then with sizes that were accepted before.
   constexpr std::uint64_t tries = 6;
+  Tried out;
   for (std::uint64_t i = 0; i < tries; ++i) {
     const Sizes& sizes = i < 2 ? offer_.free : offer_.accepted;
-    const auto c = case_of(levels, offer_.base, sizes, hash(seed, i), shape_);
-    if (c && questions_.accepts(*c)) return c;
+    auto c = case_of(levels, offer_.base, sizes, hash(seed, i), shape_);
+    out.was_asked |= c.has_value();
+    if (!c || !questions_.accepts(*c)) continue;
+    out.accepted = std::move(c);
+    break;
   }
-  return {};
+  return out;
 }
 
-bool AcceptedCases::fit(const Levels& levels, std::uint64_t seed) const {
-  return case_of(levels, offer_.base, offer_.free, seed, shape_).has_value();
-}
-
-LevelTuple AcceptedCases::refused_together(Levels refused, std::uint64_t seed) const {
+LevelTuple AcceptedCases::refused_together(Levels refused, bool was_asked,
+                                           std::uint64_t seed) const {
   // Levels without sizes are brought back to others without sizes, and refused ones to refused
   // ones: else two causes would be learned as one.
-  const bool fitted = fit(refused, seed);
   std::vector<Factor> needed;
   for (std::size_t f = 0; f < factor_count; ++f) {
     if (refused.of[f] == offer_.simplest.of[f]) continue;
     Levels simpler = refused;
     simpler.of[f] = offer_.simplest.of[f];
-    if (are_possible(simpler, offer_.base) && fit(simpler, hash(seed, f)) == fitted &&
-        !of(simpler, hash(seed, f)))
+    const bool is_possible = are_possible(simpler, offer_.base);
+    const Tried tried = is_possible ? of(simpler, hash(seed, f)) : Tried{};
+    if (is_possible && tried.was_asked == was_asked && !tried.accepted)
       refused = simpler;
     else
       needed.push_back(static_cast<Factor>(f));

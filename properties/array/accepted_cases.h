@@ -17,13 +17,15 @@ class AcceptedCases {
   AcceptedCases(Questions& questions, const Offer& offer, ShapeCase shape = nullptr)
       : questions_(questions), offer_(offer), shape_(std::move(shape)) {}
 
-  /// A case of these levels that the kernel takes, of several sizes that are asked for.
-  std::optional<harness::Case> of(const Levels& levels, std::uint64_t seed) const;
-  /// False: there are no such sizes, so nothing can be asked for.
-  bool fit(const Levels& levels, std::uint64_t seed) const;
+  struct Tried {
+    std::optional<harness::Case> accepted;
+    bool was_asked = false;  ///< false: there are no such sizes, so nothing can be asked for
+  };
+  /// Asks for a case of these levels, of several sizes.
+  Tried of(const Levels& levels, std::uint64_t seed) const;
   /// The levels of refused ones that the kernel refuses together. The others are brought back to
   /// the simplest levels one by one. Empty: the simplest levels are refused too.
-  LevelTuple refused_together(Levels refused, std::uint64_t seed) const;
+  LevelTuple refused_together(Levels refused, bool was_asked, std::uint64_t seed) const;
 
  private:
   Questions& questions_;

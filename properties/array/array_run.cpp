@@ -190,11 +190,11 @@ class ArrayRun {
       const std::optional<Levels> levels = cover.next();
       if (!levels) return;
       const std::uint64_t seed = hash(limits_.seed, 0xa44a, ++seeds_);
-      if (const std::optional<Case> c = cases_.of(*levels, seed)) {
+      if (const auto [c, was_asked] = cases_.of(*levels, seed); c) {
         cover.took(*levels);
         ++ran;
         hand_out({*levels, *c});
-      } else if (const LevelTuple tuple = cases_.refused_together(*levels, seed);
+      } else if (const LevelTuple tuple = cases_.refused_together(*levels, was_asked, seed);
                  !tuple.empty() && !questions_.died()) {
         ++refusals_;
         cover.forbid(tuple);

@@ -382,14 +382,15 @@ std::optional<Case> CaseDraws::next(const DrawnRow& wanted) {
   while (tried_ <= most_refused) {
     const std::optional<Levels> levels = completed(wanted);
     if (!levels) return {};
-    if (std::optional<Case> c = cases.of(*levels, wanted.seed)) {
+    auto [c, was_asked] = cases.of(*levels, wanted.seed);
+    if (c) {
       if (property_->add_calls != nullptr) property_->add_calls(*c, offer_);
       last_ = *levels;
-      return c;
+      return std::move(c);
     }
     ++tried_;
-    if (cases.fit(*levels, wanted.seed)) ++refused_;
-    const LevelTuple together = cases.refused_together(*levels, wanted.seed);
+    if (was_asked) ++refused_;
+    const LevelTuple together = cases.refused_together(*levels, was_asked, wanted.seed);
     if (together.empty() || died()) return {};
     row_.forbid(together);
   }
