@@ -204,6 +204,28 @@ constexpr HeadWindow odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
 constexpr HeadWindow stepped_sizes[] = {{12, 12}, {20, 20}, {36, 36}, {56, 56},
                                         {64, 16}, {72, 72}, {88, 88}, {120, 120}};
 
+// The smallest step whose multiples the kernel accepts as the number of tokens, and of heads.
+void probe_steps(Questions& questions, Offer& offer) {
+  const auto probe = [&](std::int64_t& step, auto&& set) {
+    const auto accepts = [&](std::int64_t size) {
+      Case c = offer.base;
+      set(c, size);
+      return questions.accepts(in_form(c, offer.form));
+    };
+    for (const std::int64_t s : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512})
+      if (accepts(3 * s) && accepts(5 * s)) {
+        step = s;
+        return;
+      }
+  };
+  Form form = offer.form;
+  probe(form.token_step, [](Case& c, std::int64_t tokens) { c.tokens = tokens; });
+  probe(form.head_step, [](Case& c, std::int64_t heads) {
+    for (TensorCase& t : c.tensors) t.heads = heads;
+  });
+  offer.form = form;
+}
+
 void probe_heads(Questions& questions, Offer& offer) {
   const auto accepts = [&](HeadWindow size) {
     return questions.accepts(in_form(resized(offer.base, size), offer.form));
@@ -269,6 +291,7 @@ Probe probed(Questions& questions, const std::optional<Case>& base) {
   offer.form = form_of(*base);
   offer.extensions = questions.facts().extensions;
   offer.on_device = questions.facts().memory == ROPE_CUDA;
+  probe_steps(questions, offer);
   probe_heads(questions, offer);
   if (questions.died()) return {questions.heard, {}};
   return {questions.heard, std::move(offer)};

@@ -45,7 +45,8 @@ struct Sizes {
   }
 };
 
-/// Of a need: a level beside the first, or another count of tokens, batch rows or heads than one.
+/// Of a need: a level beside the first; of tokens, batch rows or heads another count than that of
+/// the base, from 2 to 9.
 inline constexpr int any = -1;
 
 /// A level that a property, or a case, needs.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "harness/cases/names.h"
 #include "properties/array/accepted_cases.h"
@@ -89,11 +88,6 @@ class Asking {
     }
     ask_windows();
     ask_groups();
-    out_.form.token_step = step_of(Factor::tokens);
-    out_.form.head_step = step_of(Factor::heads);
-    for (const auto& groups_of_level : out_.accepted.groups)
-      for (const auto& [q, k] : groups_of_level)
-        out_.form.head_step = std::gcd(out_.form.head_step, k);
     for (const Factor f : order_of_questions) {
       // a level with another type is offered if one of them is accepted
       if (f == Factor::types || f == Factor::table_type)
@@ -218,15 +212,6 @@ class Asking {
     return true;
   }
 
-  // Of which all accepted counts beyond one are multiples.
-  std::int64_t step_of(Factor f) const {
-    std::int64_t step = 0;
-    for (int level = 0; level < level_count(f); ++level)
-      for (const std::int64_t count : out_.accepted.of(f)[level])
-        if (count > 1) step = std::gcd(step, count);
-    return std::max<std::int64_t>(step, 1);
-  }
-
   // The largest accepted count, by bisection between the last accepted one and the first of the
   // level above, which is refused. It is one of the counts that cases take from then on.
   void find_limit(Factor f) {
@@ -238,7 +223,9 @@ class Asking {
       only.of(f)[top] = {count};
       return takes({{f, top}}, &only);
     };
-    const std::int64_t step = step_of(f);
+    const std::int64_t step = f == Factor::tokens  ? out_.form.token_step
+                              : f == Factor::heads ? out_.form.head_step
+                                                   : 1;
     std::int64_t low = *std::max_element(accepted.begin(), accepted.end()) / step;
     std::int64_t high = range_of(f, top).most / step + 1;
     while (high - low > 1) {
@@ -387,7 +374,8 @@ bool Offer::takes(const Need& need) const {
                            : f == Factor::batch ? base.batch
                                                 : base.tensors[0].heads;
   return std::any_of(accepted.of(f), accepted.of(f) + most_levels, [&](const auto& counts) {
-    return std::ranges::any_of(counts, [&](auto count) { return count > 1 && count != own; });
+    return std::ranges::any_of(counts,
+                               [&](auto count) { return count > 1 && count < 10 && count != own; });
   });
 }
 

@@ -159,15 +159,12 @@ class Runner {
   /// True if a crash or hang in supports is what failed.
   bool charged() const { return charged_; }
 
-  /// The fixed cases. One that the kernel honestly refuses is no longer planned: what it refuses is
-  /// listed with the levels of the covering array.
+  /// The fixed cases.
   bool all_hold(const std::vector<Case>& fixed) {
-    std::int64_t declined = 0;
     for (const Case& c : fixed) {
       if (!holds(c)) return false;
-      declined += static_cast<std::int64_t>(refused_ && last_.kind == Finding::Kind::unsupported);
+      refused_fixed += static_cast<int>(refused_ && last_.kind == Finding::Kind::unsupported);
     }
-    if (run.executed > 0) run.planned -= declined;
     return true;
   }
 
@@ -175,6 +172,7 @@ class Runner {
   bool refused() const { return refused_; }
 
   PropertyRun run;
+  int refused_fixed = 0;
 
  private:
   // A crash or hang in supports. The case that it was asked about need not be one of the property.
@@ -379,10 +377,14 @@ std::optional<Case> CaseDraws::next(const DrawnRow& wanted) {
     round_sizes(c, offer_.form);
   };
   const AcceptedCases cases(questions_, levels_, shape);
-  while (tried_ <= most_refused) {
-    const std::optional<Levels> levels = completed(wanted);
+  // Rows near one that was refused often are refused too, so another is drawn.
+  constexpr int most_of_a_row = 12;
+  DrawnRow row = wanted;
+  for (int i = 1; tried_ <= most_refused; ++i) {
+    if (i % most_of_a_row == 0) row = any_row(hash(wanted.seed, i));
+    const std::optional<Levels> levels = completed(row);
     if (!levels) return {};
-    auto [c, was_asked] = cases.of(*levels, wanted.seed);
+    auto [c, was_asked] = cases.of(*levels, row.seed);
     if (c) {
       if (property_->add_calls != nullptr) property_->add_calls(*c, offer_);
       last_ = *levels;
@@ -390,7 +392,7 @@ std::optional<Case> CaseDraws::next(const DrawnRow& wanted) {
     }
     ++tried_;
     if (was_asked) ++refused_;
-    const LevelTuple together = cases.refused_together(*levels, was_asked, wanted.seed);
+    const LevelTuple together = cases.refused_together(*levels, was_asked, row.seed);
     if (together.empty() || died()) return {};
     row_.forbid(together);
   }
@@ -439,6 +441,9 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   if (runner.run.planned == 0) runner.run.worst.reason = "the kernel takes no case of it";
   const bool fixed_hold = !runner.failing() && runner.all_hold(fixed);
   if (drawn > 0 && fixed_hold) run_drawn(runner, property, *draws, limits);
+  // A fixed case that the kernel honestly refuses is not planned: what it refuses is listed with
+  // the levels of the covering array.
+  if (fixed_hold && runner.run.executed > 0) runner.run.planned -= runner.refused_fixed;
   const bool is_told =
       limits.told != nullptr && limits.told->contains(exception_of(runner.run.worst.reason));
   if (runner.failing() && limits.shrink && !runner.charged() && !is_told)
