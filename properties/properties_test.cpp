@@ -40,7 +40,7 @@ TEST(Properties, AreChosenByProfileOrByName) {
 // profile has time for, in cases of bounded size.
 TEST(Properties, ASweepOfManyHeadsIsCut) {
   Offer offer;
-  offer.accepted.tokens[1] = {3};
+  offer.several.push_back(Factor::tokens);
   const auto sweep = [&](std::int64_t heads, std::int64_t head_dim, Profile profile) {
     offer.base.tensors[0].heads = heads;
     offer.sizes = {{head_dim, head_dim}};
@@ -127,11 +127,11 @@ TEST(Adopted, TakesEachGroupWholeOrNotAtAll) {
   EXPECT_EQ(text("position_from=5"), "positions=from:5:1 q.heads=1");
   EXPECT_EQ(text("!tokens=3"), "none");
   EXPECT_EQ(text("!tokens=1; !heads=1"), plain) << "the case has it";
-  offer.accepted.tokens[1] = {3};
+  offer.several.push_back(Factor::tokens);
   offer.levels.add(Factor::tokens, 1);
   EXPECT_EQ(text("tokens=3; heads=2"), to_text(case_from_text("tokens=3")));
   EXPECT_EQ(text("!tokens=3; heads=2 batch=2"), to_text(case_from_text("tokens=3")));
-  offer.accepted.heads[1] = {2};
+  offer.several.push_back(Factor::heads);
   offer.levels.add(Factor::heads, 1);
   EXPECT_EQ(text("heads=2 batch=2"), plain) << "the group has a word that is not offered";
   EXPECT_EQ(text("heads=2 tokens=2; batch=2"), to_text(case_from_text("tokens=2 q.heads=2")));

@@ -45,8 +45,7 @@ struct Sizes {
   }
 };
 
-/// Of a need: a level beside the first; of tokens, batch rows or heads another count than that of
-/// the base, from 2 to 9.
+/// Of a need: a level beside the first; of tokens, batch rows or heads Offer::several.
 inline constexpr int any = -1;
 
 /// A level that a property, or a case, needs.
@@ -68,6 +67,8 @@ struct Offer {
   Sizes free;      ///< the same, but empty where every size of the level was accepted
   /// The largest accepted number of tokens, batch rows or heads, where larger ones are refused.
   std::map<Factor, std::int64_t> most;
+  /// Of tokens, batch and heads, those of which it takes 3, 4 or 8, rounded to the form.
+  std::vector<Factor> several;
   std::uint32_t extensions = 0;   ///< those that the kernel names
   std::vector<HeadWindow> sizes;  ///< the supported heads of a fixed list
   bool any_size = false;          ///< odd-shaped heads are supported too

@@ -85,6 +85,7 @@ class Asking {
             {{f, level}},
             candidates(f, level), [=](Sizes & sizes) -> auto& { return sizes.of(f)[level]; });
       find_limit(f);
+      ask_several(f);
     }
     ask_windows();
     ask_groups();
@@ -239,6 +240,19 @@ class Asking {
     if (auto& free = out_.free.of(f)[top]; !free.empty()) free.push_back(most);
   }
 
+  void ask_several(Factor f) {
+    for (const std::int64_t count : {3, 4, 8}) {
+      Case c = out_.base;
+      if (f == Factor::tokens) c.tokens = count;
+      if (f == Factor::batch) c.batch = count;
+      for (TensorCase& t : c.tensors)
+        if (f == Factor::heads) t.heads = count;
+      if (!questions_.accepts(in_form(c, out_.form))) continue;
+      out_.several.push_back(f);
+      return;
+    }
+  }
+
   // Some of the level's heads: those of models, and odd ones.
   static std::vector<HeadWindow> some_of(std::vector<HeadWindow> heads) {
     constexpr std::size_t few = 4;
@@ -370,13 +384,7 @@ bool Offer::takes(const Need& need) const {
   const auto& [f, level] = need;
   if (level != any) return levels.has(f, level);
   if (f != Factor::tokens && f != Factor::batch && f != Factor::heads) return levels[f] > 1;
-  const std::int64_t own = f == Factor::tokens  ? base.tokens
-                           : f == Factor::batch ? base.batch
-                                                : base.tensors[0].heads;
-  return std::any_of(accepted.of(f), accepted.of(f) + most_levels, [&](const auto& counts) {
-    return std::ranges::any_of(counts,
-                               [&](auto count) { return count > 1 && count < 10 && count != own; });
-  });
+  return std::ranges::find(several, f) != several.end();
 }
 
 std::int64_t Offer::axis_count() const {
