@@ -231,6 +231,10 @@ bool RowSearch::finish_exactly(std::uint64_t random) {
   return finish(choose, std::numeric_limits<std::int64_t>::max());
 }
 
+bool RowSearch::make(const std::function<FactorLevel()>& choose, std::uint64_t random) {
+  return restart() && (finish(choose, few_conflicts) || (restart() && finish_exactly(random)));
+}
+
 Levels RowSearch::row() const {
   Levels row;
   for (std::size_t f = 0; f < factor_count; ++f) row.of[f] = std::countr_zero(now_.left.of[f]);
@@ -253,9 +257,7 @@ rc::Gen<DrawnRow> arbitrary_row(RowSearch& search) {
       for_each_level(search.left()[factor], [&](int level) { levels.push_back(level); });
       return FactorLevel{factor, *rc::gen::elementOf(levels)};
     };
-    const bool found = search.restart() && (search.finish(choose, few_conflicts) ||
-                                            (search.restart() && search.finish_exactly(seed)));
-    return found ? DrawnRow{search.row(), seed} : DrawnRow{{}, seed};
+    return search.make(choose, seed) ? DrawnRow{search.row(), seed} : DrawnRow{{}, seed};
   });
 }
 

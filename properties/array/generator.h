@@ -64,6 +64,9 @@ class RowSearch {
   bool finish(const std::function<FactorLevel()>& choose, std::int64_t most_conflicts);
   /// Completes the row if that is possible at all. `random` decides which row results.
   bool finish_exactly(std::uint64_t random);
+  /// Begins anew and finishes; choices that lead to conflict after conflict give way to any row.
+  /// False: there is no row.
+  bool make(const std::function<FactorLevel()>& choose, std::uint64_t random);
   /// The complete row.
   Levels row() const;
 

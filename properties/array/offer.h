@@ -45,7 +45,7 @@ struct Sizes {
   }
 };
 
-/// Of a need: a level beside the first; of tokens, batch rows or heads Offer::several.
+/// Any level but the first; of tokens, batch rows or heads, that they are among Offer::several.
 inline constexpr int any = -1;
 
 /// A level that a property, or a case, needs.

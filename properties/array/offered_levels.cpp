@@ -49,6 +49,10 @@ constexpr std::pair<std::int64_t, std::int64_t> groups[] = {
     {2, 1},  {3, 1},  {4, 2},  {4, 1},  {8, 2},  {8, 1},   {7, 1},  {16, 2}, {12, 3}, {16, 1},
     {28, 4}, {24, 8}, {32, 8}, {32, 4}, {40, 8}, {40, 10}, {48, 8}, {64, 8}, {71, 1}, {128, 8}};
 
+bool is_count(Factor f) {
+  return f == Factor::tokens || f == Factor::batch || f == Factor::heads;
+}
+
 // False if the flags of a kernel or its contract rule the level out.
 bool is_promised(const KernelFacts& facts, Factor f, int level) {
   const auto has = [&](std::uint32_t flag) { return (facts.flags & flag) != 0; };
@@ -109,9 +113,6 @@ class Asking {
  private:
   void offer_all(Factor f) {
     for (int level = 0; level < level_count(f); ++level) add(f, level);
-  }
-  static bool is_count(Factor f) {
-    return f == Factor::tokens || f == Factor::batch || f == Factor::heads;
   }
   bool has(Factor f, int level) const { return out_.levels.has(f, level); }
   void add(Factor f, int level) { out_.levels.add(f, level); }
@@ -240,6 +241,7 @@ class Asking {
     if (auto& free = out_.free.of(f)[top]; !free.empty()) free.push_back(most);
   }
 
+  // Few are enough for most fixed cases.
   void ask_several(Factor f) {
     for (const std::int64_t count : {3, 4, 8}) {
       Case c = out_.base;
@@ -383,8 +385,7 @@ std::string offer_words(Subject& subject, const std::vector<ModelShape>& models)
 bool Offer::takes(const Need& need) const {
   const auto& [f, level] = need;
   if (level != any) return levels.has(f, level);
-  if (f != Factor::tokens && f != Factor::batch && f != Factor::heads) return levels[f] > 1;
-  return std::ranges::find(several, f) != several.end();
+  return is_count(f) ? std::ranges::find(several, f) != several.end() : levels[f] > 1;
 }
 
 std::int64_t Offer::axis_count() const {

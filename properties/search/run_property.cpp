@@ -70,6 +70,8 @@ Offer drawn_levels(Offer offered) {
   return offered;
 }
 
+// Of rows in which a tensor can have few enough elements. The narrowest head of some levels is
+// kept, as each row of the table asks for it.
 RowSearch drawn_search(const Offer& offered) {
   using enum Factor;
   RowSearch search = search_of(offered);
@@ -96,7 +98,7 @@ RowSearch drawn_search(const Offer& offered) {
            return least(tokens, l) * least(batch, l) * least(heads, l) * narrowest(l) <=
                   sizes.most_elements;
          }});
-  search.require({{Factor::rows_by, Factor::position_range},
+  search.require({{rows_by, position_range},
                   [&](const Levels& l) { return !has_long_table(l, offered.base.contract); }});
   return search;
 }
@@ -348,7 +350,6 @@ DrawnRow CaseDraws::any_row(std::uint64_t seed) const {
 
 // The factors are taken in an order of the seed: each should be the first to choose as often.
 std::optional<Levels> CaseDraws::completed(const DrawnRow& wanted) {
-  constexpr std::int64_t most_conflicts = 100;
   std::array<std::size_t, factor_count> order{};
   for (std::size_t f = 0; f < factor_count; ++f) order[f] = f;
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
@@ -362,10 +363,7 @@ std::optional<Levels> CaseDraws::completed(const DrawnRow& wanted) {
     while (!left.has(f, level)) level = (level + 1) % most_levels;
     return FactorLevel{f, level};
   };
-  // Choices that lead to conflict after conflict give way to any row.
-  const bool found = row_.restart() && (row_.finish(choose, most_conflicts) ||
-                                        (row_.restart() && row_.finish_exactly(wanted.seed)));
-  if (!found) return {};
+  if (!row_.make(choose, wanted.seed)) return {};
   return row_.row();
 }
 
