@@ -17,7 +17,8 @@ endfunction()
 # The headers of this project that a room may include. Each room has one line, and the first line
 # that matches counts. A room includes only rooms from lines above its own.
 set(truth "reference/|kernels/api/")
-set(cases "base/|harness/cases/|${truth}")
+set(call "base/|harness/call/|kernels/api/")
+set(cases "base/|harness/(call|cases)/|${truth}")
 set(table "array/|[a-z_]+[.]h")
 set(suite "base/|harness/|${truth}|reports/record/")
 set(layers
@@ -40,11 +41,12 @@ set(layers
   "reports/figures/=base/|reports/(record|numbers|figures)/"
   "reports/pages/=base/|reports/(record|numbers|figures|pages)/"
   "reports/=base/|reports/"
+  "harness/call/=${call}|harness/protocol.h"
   "harness/cases/=${cases}"
-  "harness/process/=base/|harness/(protocol.h|process/)|kernels/api/"
-  "harness/watch/=base/|harness/(protocol.h|process/|watch/)|kernels/api/"
-  "harness/device/=base/|harness/(protocol.h|process/|device/)|kernels/api/"
-  "harness/worker/=base/|harness/(protocol.h|process/|watch/|device/|worker/)|kernels/api/"
+  "harness/process/=${call}|harness/(protocol.h|process/)"
+  "harness/watch/=${call}|harness/(protocol.h|process/|watch/)"
+  "harness/device/=${call}|harness/(protocol.h|process/|device/)"
+  "harness/worker/=${call}|harness/(protocol.h|process/|watch/|device/|worker/)"
   "harness/judge/=${cases}|harness/(process|worker|judge)/"
   "harness/expected/=base/|harness/(expected/|cases/names.h)|kernels/api/|reports/record/"
   "harness/testing/=base/|harness/|kernels/api/"
@@ -58,7 +60,7 @@ set(layers
   "properties/search/=${suite}|properties/(explain/|search/|${table})"
   "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|${table})"
   "properties/=${cases}|harness/judge/|properties/(array/(offer|factors).h|[a-z_]+[.]h)"
-  "benchmarks/workloads/=${cases}|harness/process/extension|reports/record/|benchmarks/workloads/"
+  "benchmarks/workloads/=${cases}|reports/record/|benchmarks/workloads/"
   "benchmarks/configs/=${cases}|benchmarks/(workloads|configs)/"
   "benchmarks/machine/=base/|kernels/api/|benchmarks/(machine/|[a-z_]+[.]h)"
   "benchmarks/ceilings/=base/random.h|benchmarks/ceilings/|kernels/api/"

@@ -27,7 +27,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 13;
+inline constexpr std::uint32_t version = 14;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.
@@ -37,12 +37,13 @@ inline constexpr int exit_unheard = 86;
 inline constexpr std::size_t timed_text_most = std::size_t{16} << 20;
 
 /// Byte offsets in the memfd.
-inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_offset = 81920;
+inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_offset = 131072;
 
 enum class Command : std::uint32_t {
   hello = 1,  ///< answered once the plugins are loaded: Reply.kernels, or status failed
   list = 2,   ///< asks about Request.kernel; answered by KernelEntry
-  call = 3,   ///< runs Request.steps of the CallDescriptor at call_offset with Request.kernel
+  call = 3,   ///< runs Request.steps of the CallDescriptor (call/descriptor.h) at call_offset with
+              ///< Request.kernel
   /// The board is a text of Request.text_bytes at buffers_offset. Answered by TimedRow, then Reply.
   time = 4,
 };
@@ -151,24 +152,8 @@ struct Region {
   std::uint32_t writable, reserved;
 };
 
-struct CallDescriptor {
-  std::uint32_t workspace_at_end;  ///< the workspace ends at (1) or begins at (0) a forbidden page
-  std::uint32_t state;             ///< which of the `most_states` states that may be alive at once
-  rope_problem problem;            ///< pointers are ignored
-  rope_axes axes;                  ///< the same; axes = 0: the problem has none
-  rope_norm norm;                  ///< tensors = 0: the problem has none
-  rope_append append;              ///< the same; the region `out` of a marked tensor is its cache
-  Region inv_freq, positions;
-  struct {
-    Region in, out, cos, sin;
-  } tensor[ROPE_MAX_TENSORS];
-  Region weight[ROPE_MAX_TENSORS], slots, axis_of_pair;
-  std::uint32_t callers;  ///< step_repeat, step_supports: number of descriptors, with this one
-  std::uint32_t rounds;   ///< step_repeat: calls wanted of each caller; time may end it earlier
-  std::uint32_t growth;   ///< Growth of the structs that the entries are shown
-  /// Choices of the case (harness/cases/fields.h).
-  std::uint32_t heap_at_end, nodes_reversed, graph_first;
-};
+/// of one call, without the workspace
+inline constexpr std::uint32_t most_operands = 32;
 inline constexpr std::uint32_t most_states = 32, most_callers = 4, most_questions = 32;
 
 /// The rope_problem and rope_operands that a kernel is shown: those of the header, or longer ones,
@@ -178,7 +163,6 @@ enum Growth : std::uint32_t {
   zeros_behind = 1,  ///< the fields behind those of the header say "as before"
   values_behind = 2  ///< they ask for something that this version does not know
 };
-static_assert(most_questions * sizeof(CallDescriptor) <= buffers_offset - call_offset);
 
 /// What the worker is doing. The parent reads it when a call takes too long or the worker is gone.
 enum class Phase : std::uint32_t {
@@ -195,17 +179,9 @@ enum class Phase : std::uint32_t {
   copying  ///< the worker copies buffers to a device or from it
 };
 
-/// Regions of a mapping record, in the order of CallDescriptor: inv_freq, positions, then in, out,
-/// cos, sin of each tensor, the weights, the slots, axis_of_pair, then the workspace. inv_freq and
-/// axis_of_pair are always in the host's memory.
-inline constexpr int weight_region = 2 + 4 * ROPE_MAX_TENSORS;
-inline constexpr int slots_region = weight_region + ROPE_MAX_TENSORS;
-inline constexpr int axis_region = slots_region + 1, workspace_region = axis_region + 1;
-inline constexpr int region_count = workspace_region + 1;
-
 struct MappedRegion {
-  /// Address in the worker and length in bytes, without the guards. Those of inv_freq, axis_of_pair
-  /// and the workspace are exact to the byte.
+  /// Address in the worker and length in bytes, without the guards. Those of the workspace, and of
+  /// what a problem points to, are exact to the byte.
   std::uint64_t begin, bytes;
 };
 
@@ -215,7 +191,8 @@ struct Control {
   std::uint32_t fault_signal;    ///< 0: none yet
   std::uint32_t fault_is_write;  ///< for SIGSEGV, if the machine tells
   std::uint64_t fault_address;
-  MappedRegion mapped[region_count];
+  /// By operand of the call, in the order of its descriptor; the workspace is the last.
+  MappedRegion mapped[most_operands + 1];
   char last_words[256];      ///< the answer that a worker could not send before it exited
   std::uint32_t worker;      ///< the process that runs kernels; 0: the started process does
   std::uint32_t stopped_by;  ///< the signal that stopped the worker; 0: none

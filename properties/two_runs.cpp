@@ -32,10 +32,9 @@ void for_each_head_of_both(const Run& first, const Run& second, const HeadSource
 
 const std::byte* output_row(const Run& run, std::size_t placement, const HeadPlace& at) {
   const Problem& p = run.problem;
-  const TensorPlaces& places = p.tensor[at.tensor];
+  const auto buffer = static_cast<std::size_t>(p.output(at.tensor).buffer);
   const std::int64_t row = out_row(p, static_cast<int>(placement), at);
-  return run.execution.outputs[placement][static_cast<std::size_t>(places.out)].data() +
-         row * p.buffers[static_cast<std::size_t>(places.out)].element_bytes();
+  return run.execution.outputs[placement][buffer].data() + row * p.buffers[buffer].element_bytes();
 }
 
 std::string text_of(const PairValue& z) {

@@ -166,23 +166,22 @@ std::uint64_t DeviceSets::vectors() const {
 }
 
 rope_operands DeviceSets::operands(bool table, std::int64_t set) const {
-  rope_operands o{};
-  o.struct_size = sizeof(o);
+  const auto address = [&](Operand role, std::uint32_t i) -> const void* {
+    const auto begin = static_cast<std::uint64_t>(begins_at_[i] + workload_.tensors[i].in_at *
+                                                                      element_bytes(workload_));
+    if (role == Operand::in) return pointer(in(set) + begin);
+    if (role == Operand::out) return pointer(out(set) + begin);
+    if (role == Operand::cache)
+      return pointer(out(set) + static_cast<std::uint64_t>(cache_begins_at_[i]));
+    if (role == Operand::positions)
+      return pointer(positions_.data() + static_cast<std::uint64_t>(set * call_positions_bytes()));
+    if (role == Operand::cos) return pointer(cos_there_.data());
+    if (role == Operand::sin) return pointer(sin_there_.data());
+    const void* const constants = pointer(weights_and_slots_there_.data());
+    return constant_at(static_cast<const std::byte*>(constants), role, i);
+  };
+  rope_operands o = operands_of(table, false, address);
   o.stream = module_.stream();
-  o.positions =
-      pointer(positions_.data() + static_cast<std::uint64_t>(set * call_positions_bytes()));
-  std::byte* caches[most_tensors];
-  for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
-    const std::int64_t begin =
-        begins_at_[i] + workload_.tensors[i].in_at * element_bytes(workload_);
-    caches[i] = static_cast<std::byte*>(
-        pointer(out(set) + static_cast<std::uint64_t>(cache_begins_at_[i])));
-    o.tensor[i].in = pointer(in(set) + static_cast<std::uint64_t>(begin));
-    o.tensor[i].out = pointer(out(set) + static_cast<std::uint64_t>(begin));
-    o.tensor[i].cos = table ? pointer(cos_there_.data()) : nullptr;
-    o.tensor[i].sin = table ? pointer(sin_there_.data()) : nullptr;
-  }
-  chain_to(o, static_cast<std::byte*>(pointer(weights_and_slots_there_.data())), caches);
   return o;
 }
 

@@ -25,6 +25,7 @@
 #include "harness/process/step_failed.h"
 
 namespace ropewalk::bench {
+using harness::Operand;
 namespace {
 
 /// The bits of sign and mantissa in eight bytes of a type, which change no binade.
@@ -175,20 +176,17 @@ void WorkloadMemory::store_constants(Constants& to, std::uint64_t& random) const
                    0.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-52);
 }
 
-void WorkloadMemory::chain_to(rope_operands& o, const std::byte* weights_and_slots,
-                              std::byte* const* caches) const {
-  harness::OperandNodes& nodes = operand_nodes_ = {};
-  if (harness::has_norm(workload_)) nodes.norm.ext = {ROPE_EXT_NORM, sizeof nodes.norm, nullptr};
-  if (harness::has_append(workload_))
-    nodes.append.ext = {ROPE_EXT_APPEND, sizeof nodes.append, nullptr};
-  for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
-    if (workload_.tensors[i].norm) nodes.norm.weight[i] = weights_and_slots + weight_at(i);
-    if (!workload_.tensors[i].append) continue;
-    nodes.append.cache[i] = caches[i];
-    o.tensor[i].out = nullptr;
-  }
-  if (!constants_.slots.empty()) nodes.append.slot = weights_and_slots + slots_at();
-  o.next = nodes.chain();
+rope_operands WorkloadMemory::operands_of(
+    bool table, bool unfused,
+    const std::function<const void*(Operand role, std::uint32_t tensor)>& address) const {
+  harness::ProblemNodes nodes;
+  const rope_problem p =
+      make_problem(workload_, inv_freq_, table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ,
+                   Operation::forward, &nodes, unfused);
+  std::vector<harness::Given> given;
+  for (const harness::OperandLayout& o : harness::operands_of(p, nodes))
+    given.push_back({o.role, o.tensor, address(o.role, o.tensor)});
+  return operands_at(given, nodes, operand_nodes_);
 }
 
 void WorkloadMemory::place_positions(void* read, std::uint64_t& random) {
@@ -409,20 +407,17 @@ std::size_t WorkloadData::outputs_fingerprint(std::uint64_t random) const {
 }
 
 rope_operands WorkloadData::operands(bool table, bool unfused) const {
-  rope_operands o{};
-  o.struct_size = sizeof(o);
-  o.positions = positions_.data();
-  std::byte* caches[most_tensors];
-  for (std::size_t i = 0; i < (unfused ? 2 : workload_.tensors.size()); ++i) {
-    o.tensor[i].out = work_[buffer_of(i)].data() + begin_of(i);
+  return operands_of(table, unfused, [&](Operand role, std::uint32_t i) -> const void* {
+    const std::byte* const out = work_[buffer_of(i)].data() + begin_of(i);
     const bool in_place = is_in_place(workload_) || (unfused && workload_.tensors[i].norm);
-    o.tensor[i].in = in_place ? o.tensor[i].out : input(i);
-    o.tensor[i].cos = table ? cos() : nullptr;
-    o.tensor[i].sin = table ? sin() : nullptr;
-    caches[i] = caches_[i].data();
-  }
-  if (!unfused) chain_to(o, weights_and_slots_there_.data(), caches);
-  return o;
+    if (role == Operand::in) return in_place ? out : input(i);
+    if (role == Operand::out) return out;
+    if (role == Operand::cache) return caches_[i].data();
+    if (role == Operand::positions) return positions_.data();
+    if (role == Operand::cos) return cos();
+    if (role == Operand::sin) return sin();
+    return constant_at(weights_and_slots_there_.data(), role, i);
+  });
 }
 
 std::vector<CeilingSpan> WorkloadData::spans() const {

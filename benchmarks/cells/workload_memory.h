@@ -3,10 +3,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
+#include "harness/call/operands.h"
 #include "harness/cases/problem.h"
 
 namespace ropewalk::bench {
@@ -132,10 +134,18 @@ class WorkloadMemory {
   /// Of the weights of a tensor in these bytes, and of the slots behind all weights.
   std::size_t weight_at(std::size_t tensor) const { return tensor * weight_room_; }
   std::size_t slots_at() const { return weight_at(workload_.tensors.size()); }
-  /// Gives operands their chain, and marked tensors their caches in place of outputs. The nodes
-  /// stay until the next call of it.
-  void chain_to(rope_operands& o, const std::byte* weights_and_slots,
-                std::byte* const* caches) const;
+  /// The operands of a call: `address` is that of each, NULL: it is not given. The nodes of the
+  /// chain stay until the next call of this.
+  rope_operands operands_of(
+      bool table, bool unfused,
+      const std::function<const void*(harness::Operand role, std::uint32_t tensor)>& address) const;
+  /// Of the operands that lie among these bytes; NULL: it does not.
+  const void* constant_at(const std::byte* weights_and_slots, harness::Operand role,
+                          std::uint32_t tensor) const {
+    return role == harness::Operand::weight ? weights_and_slots + weight_at(tensor)
+           : role == harness::Operand::slot ? weights_and_slots + slots_at()
+                                            : nullptr;
+  }
   /// Draws the positions, which calls read at `read`. NULL: the address is set before each call.
   void place_positions(void* read, std::uint64_t& random);
 

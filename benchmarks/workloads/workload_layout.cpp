@@ -68,15 +68,8 @@ rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq
   if (angle_source == ROPE_ANGLES_TABLE) p.table_rows = p.max_position + 1;
   p.inv_freq = inv_freq.data();
   if (nodes == nullptr) return p;
-  if (w.axes > 1)
-    nodes->axes = {{ROPE_EXT_AXES, sizeof(rope_axes), nullptr},
-                   static_cast<std::int32_t>(w.axes),
-                   0,
-                   w.batch * w.tokens,
-                   0,
-                   w.axis_of_pair.data()};
-  if (has_norm(c)) nodes->norm = norm_asked(c);
-  if (has_append(c)) nodes->append = append_asked(c, p);
+  *nodes = nodes_asked(c, p);
+  set_address(p, *nodes, Operand::axis_of_pair, w.axis_of_pair.data());
   p.next = nodes->chain();
   return p;
 }

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "benchmarks/workloads/workloads.h"
+#include "harness/call/operands.h"
 #include "harness/cases/case.h"
 #include "harness/cases/fused.h"
-#include "harness/process/extension_chain.h"
 
 namespace ropewalk::bench {
 

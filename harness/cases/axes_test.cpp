@@ -76,9 +76,9 @@ TEST(AxisPositions, LieAxisByAxisWithTablesBehindEachOther) {
       case_of(
           "rows_by=token batch=2 positions=1,2,3,4,5,6 position_axis_stride=3 table_axis_stride=7"),
       oracle);
-  const auto& positions = p.buffers[static_cast<std::size_t>(p.positions_buffer)].content;
+  const auto& positions = p.buffers[static_cast<std::size_t>(p.buffer(Operand::positions))].content;
   ASSERT_EQ(positions.size(), 8 * sizeof(std::int32_t));
-  const auto& cos = p.buffers[static_cast<std::size_t>(p.tensor[0].cos)].content;
+  const auto& cos = p.buffers[static_cast<std::size_t>(p.buffer(Operand::cos))].content;
   for (std::int64_t axis = 0; axis < 3; ++axis)
     for (std::int64_t b = 0; b < 2; ++b) {
       EXPECT_EQ(load_as<std::int32_t>(positions, 3 * axis + b), 1 + 2 * axis + b);

@@ -139,7 +139,7 @@ TEST(Problem, OutputsHoldNumbersWhereThatIsAsked) {
   Oracle oracle;
   const Case c = case_from_text("before=numbers q.heads=2 q.head_dim=2 q.out=-1,-1,3");
   const Problem p = make_problem(c, oracle);
-  const Buffer& out = p.buffers[static_cast<std::size_t>(p.tensor[0].out)];
+  const Buffer& out = p.buffers[static_cast<std::size_t>(p.output(0).buffer)];
   EXPECT_TRUE(out.holds_input);
   for (const std::int64_t i : {0, 1, 3, 4})
     EXPECT_LT(std::abs(load(out.content, Dtype::f32, i)), 1);
@@ -151,7 +151,8 @@ TEST(Problem, ATableMayHaveAnglesOfItsOwn) {
   const Problem apart = make_problem(case_from_text("table_apart=3 positions=8 q.heads=1"), oracle);
   const Problem usual = make_problem(case_from_text("positions=5 q.heads=1"), oracle);
   const auto cos_of = [](const Problem& p, std::int64_t row) {
-    return load(p.buffers[static_cast<std::size_t>(p.tensor[0].cos)].content, Dtype::f32, row);
+    return load(p.buffers[static_cast<std::size_t>(p.buffer(Operand::cos))].content, Dtype::f32,
+                row);
   };
   EXPECT_EQ(cos_of(apart, 8), cos_of(usual, 5));
   const std::string words = "rotary_dim=6 q.head_dim=6 q.heads=1 positions=8 ";

@@ -98,29 +98,6 @@ Slots by_rule(const Case& c) {
   __builtin_unreachable();
 }
 
-void fill_weight(const Case& c, std::uint64_t seed, std::uint32_t tensor, Dtype dtype,
-                 std::vector<std::byte>& bytes) {
-  const int mantissa = data_type(dtype).format.mantissa;
-  const std::vector<double>& given = c.tensors[tensor].weights;
-  for (std::int64_t d = 0; d < c.tensors[tensor].head_dim; ++d) {
-    const std::uint64_t bits = hash(seed, 0x3e1, tensor, d);
-    constexpr double times[] = {1, 2, 1, 2, 1, 2, 0, 8};  // of either sign
-    store(bytes, dtype, d,
-          given.empty() ? unit_value(bits, mantissa) * times[bits % 8]
-                        : given[static_cast<std::size_t>(d)]);
-  }
-}
-
-void fill_slots(const Slots& slots, Dtype dtype, std::vector<std::byte>& bytes) {
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const auto narrow = static_cast<std::int32_t>(slots[i]);
-    if (dtype == Dtype::i64)
-      std::memcpy(bytes.data() + i * sizeof slots[i], &slots[i], sizeof slots[i]);
-    else
-      std::memcpy(bytes.data() + i * sizeof narrow, &narrow, sizeof narrow);
-  }
-}
-
 void check_slots(const Case& c) {
   constexpr std::int64_t most = std::int64_t{1} << 24;  // lists of slots are made of them
   for (const std::int64_t slot : c.slots)
@@ -224,10 +201,10 @@ bool ask_alike(const Case& a, const Case& b) {
 }
 
 rope_norm norm_asked(const Case& c) {
+  if (!has_norm(c)) return {};
   rope_norm norm{{ROPE_EXT_NORM, sizeof(rope_norm), nullptr}, 0, 0, 0, 0, 0};
   for (std::size_t i = 0; i < c.tensors.size(); ++i)
     norm.tensors |= c.tensors[i].norm ? 1u << i : 0;
-  if (norm.tensors == 0) return norm;
   norm.epsilon = c.epsilon;
   norm.weight_dtype = in_contract(c.weight_dtype.value_or(c.dtype));
   norm.weight_plus_one = c.weight_plus_one ? 1 : 0;
@@ -235,8 +212,8 @@ rope_norm norm_asked(const Case& c) {
 }
 
 rope_append append_asked(const Case& c, const rope_problem& p) {
+  if (!has_append(c)) return {};
   rope_append append{{ROPE_EXT_APPEND, sizeof(rope_append), nullptr}, 0, 0, 0, 0, {}, {}, {}};
-  if (!has_append(c)) return append;
   append.slot_dtype = in_contract(c.slot_dtype);
   append.page_size = c.page_size;
   append.pages = pages_of(c);
@@ -251,51 +228,44 @@ rope_append append_asked(const Case& c, const rope_problem& p) {
   return append;
 }
 
-std::int64_t cache_elements(const Problem& p, std::uint32_t tensor) {
-  const rope_append& a = p.append;
-  const rope_tensor& t = p.asked.tensor[tensor];
-  std::int64_t end = plus(p.source.tensors[tensor].cache_at, t.head_dim);
-  end = plus(end, times(a.pages - 1, a.page_stride[tensor]));
-  end = plus(end, times(a.page_size - 1, a.slot_stride[tensor]));
-  return plus(end, times(t.heads - 1, a.head_stride[tensor]));
+void fill_weight(const Case& c, std::uint64_t seed, std::uint32_t tensor, Dtype dtype,
+                 std::vector<std::byte>& bytes) {
+  const int mantissa = data_type(dtype).format.mantissa;
+  const std::vector<double>& given = c.tensors[tensor].weights;
+  for (std::int64_t d = 0; d < c.tensors[tensor].head_dim; ++d) {
+    const std::uint64_t bits = hash(seed, 0x3e1, tensor, d);
+    constexpr double times[] = {1, 2, 1, 2, 1, 2, 0, 8};  // of either sign
+    store(bytes, dtype, d,
+          given.empty() ? unit_value(bits, mantissa) * times[bits % 8]
+                        : given[static_cast<std::size_t>(d)]);
+  }
+}
+
+void fill_slots(const std::vector<std::int64_t>& slots, Dtype dtype,
+                std::vector<std::byte>& bytes) {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const auto narrow = static_cast<std::int32_t>(slots[i]);
+    if (dtype == Dtype::i64)
+      std::memcpy(bytes.data() + i * sizeof slots[i], &slots[i], sizeof slots[i]);
+    else
+      std::memcpy(bytes.data() + i * sizeof narrow, &narrow, sizeof narrow);
+  }
 }
 
 void check_caches(const Problem& p, int buffer) {
   std::vector<std::uint8_t> taken(p.buffers[static_cast<std::size_t>(buffer)].owned.size());
   for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
-    if (!marks(&p.append, i) || p.tensor[i].out != buffer) continue;
+    if (!marks(&p.append, i) || p.buffer(Operand::cache, i) != buffer) continue;
     const auto dims = static_cast<std::size_t>(p.asked.tensor[i].head_dim);
     for (std::int64_t slot = 0; slot < p.append.pages * p.append.page_size; ++slot)
       for (std::int64_t h = 0; h < p.asked.tensor[i].heads; ++h) {
-        std::uint8_t* const row = taken.data() + p.tensor[i].out_at +
+        std::uint8_t* const row = taken.data() + p.place(Operand::cache, i).at +
                                   cache_index(p.append, i, slot) + h * p.append.head_stride[i];
-        require(std::memchr(row, 1, dims) == nullptr, "{}: the strides of the cache overlap",
+        require(std::memchr(row, 1, dims) == nullptr, "{}: elements of the caches overlap",
                 tensor_words[i]);
         std::memset(row, 1, dims);
       }
   }
-}
-
-void add_weights_and_slots(const Case& c, Problem& out, bool for_second) {
-  const auto other = [&]() -> std::vector<std::byte>& {
-    out.other_inputs.resize(out.buffers.size());
-    return out.other_inputs.back() = out.buffers.back().content;
-  };
-  for (std::uint32_t i = 0; i < out.asked.tensor_count; ++i) {
-    if (!c.tensors[i].norm || !c.tensors[i].weight) continue;
-    const Dtype dtype{out.norm.weight_dtype};
-    out.tensor[i].weight = add_buffer(out, std::string(tensor_words[i]) + ".weight",
-                                      c.tensors[i].head_dim, dtype, false);
-    fill_weight(c, c.seed, i, dtype, out.buffers.back().content);
-    if (for_second) fill_weight(c, hash(c.seed, 0x0da7a), i, dtype, other());
-  }
-  if (!has_append(c)) return;
-  out.slots_buffer = add_buffer(out, "slots", std::ssize(out.slots), c.slot_dtype, false);
-  fill_slots(out.slots, c.slot_dtype, out.buffers.back().content);
-  out.other_slots = out.slots;
-  if (!for_second) return;
-  std::ranges::reverse(out.other_slots);  // other tokens have none
-  fill_slots(out.other_slots, c.slot_dtype, other());
 }
 
 }  // namespace ropewalk::harness

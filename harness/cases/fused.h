@@ -33,12 +33,11 @@ bool ask_alike(const Case& a, const Case& b);
 rope_norm norm_asked(const Case& c);
 rope_append append_asked(const Case& c, const rope_problem& p);
 
-/// Adds the buffers of the weights and of the slots, with the content of both placements. A cache
-/// is the buffer `out` of its tensor.
-void add_weights_and_slots(const Case& c, Problem& out, bool for_second);
+/// The weights of a tensor, and the slots, as a kernel reads them.
+void fill_weight(const Case& c, std::uint64_t seed, std::uint32_t tensor, Dtype dtype,
+                 std::vector<std::byte>& bytes);
+void fill_slots(const std::vector<std::int64_t>& slots, Dtype dtype, std::vector<std::byte>& bytes);
 
-/// The number of elements from the beginning of a cache's buffer to one behind its last slot.
-std::int64_t cache_elements(const Problem& p, std::uint32_t tensor);
 /// Throws BadCase if two elements of the caches that lie in this buffer are one.
 void check_caches(const Problem& p, int buffer);
 

@@ -62,12 +62,12 @@ TEST(Slots, OfTheSecondCallAreOthersOfTheSameCache) {
   std::ranges::sort(second);
   EXPECT_EQ(first, second);
   // What is owned are the rows of the slots, and nothing else.
-  const Buffer& cache = p.buffers[static_cast<std::size_t>(p.tensor[0].out)];
+  const Buffer& cache = p.buffers[static_cast<std::size_t>(p.output(0).buffer)];
   EXPECT_EQ(cache.name, "q.cache");
   const auto named = 9 - std::ranges::count(p.slots, -1);
   EXPECT_EQ(std::ranges::count(cache.owned, 1), named * 2 * 2);
   EXPECT_EQ(out_row(p, 0, {0, 0, std::ranges::find(p.slots, -1) - p.slots.begin(), 0}), -1);
-  const auto weight = static_cast<std::size_t>(p.tensor[0].weight);
+  const auto weight = static_cast<std::size_t>(p.buffer(Operand::weight));
   EXPECT_NE(p.buffers[weight].content, p.other_inputs[weight]);
 }
 
@@ -83,8 +83,8 @@ TEST(Slots, ThatMakeNoSenseAreRefused) {
       {"q.append=1 pages=16777216 page_size=16 slot_rule=scattered", "at most 2^24 slots"},
       {"q.append=1 tokens=40 pages=2", "pages=2 are too few for slot_rule=in_order"},
       {"q.append=1 page_size=1 slots=9223372036854775807", "at most 2^24 slots"},
-      {"q.append=1 q.heads=2 q.cache=64,2,2", "q: the strides of the cache overlap"},
-      {"q.append=1 k.append=1 one_cache=1 k.cache_at=1", "output elements overlap"},
+      {"q.append=1 q.heads=2 q.cache=64,2,2", "q: elements of the caches overlap"},
+      {"q.append=1 k.append=1 one_cache=1 k.cache_at=1", "k: elements of the caches overlap"},
       {"q.append=1 slot_dtype=f32", "slot_dtype=f32 is not one of i32, i64"},
       {"q.append=1 op=transpose", "append needs op=forward"},
       {"q.append=1 one_buffer=1", "append and one_buffer exclude each other"},

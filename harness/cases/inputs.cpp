@@ -5,16 +5,8 @@
 #include "harness/cases/checked.h"
 
 namespace ropewalk::harness {
-namespace {
-
-std::int64_t input_row(const Problem& p, const HeadPlace& at) {
-  return p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
-}
-
-}  // namespace
-
 std::vector<std::byte>& input_bytes(Problem& p, int placement, std::uint32_t tensor) {
-  const auto in = static_cast<std::size_t>(p.tensor[tensor].in);
+  const auto in = static_cast<std::size_t>(p.buffer(Operand::in, tensor));
   return placement == 0 ? p.buffers[in].content : p.other_inputs[in];
 }
 
@@ -24,12 +16,8 @@ void keep_positions(Problem& p) {
   const auto keep = [&](int buffer) {
     if (buffer >= 0) p.other_inputs[static_cast<std::size_t>(buffer)].clear();
   };
-  keep(p.positions_buffer);
-  keep(p.slots_buffer);
-  for (const TensorPlaces& places : p.tensor) {
-    keep(places.cos);
-    keep(places.sin);
-  }
+  for (const Operand role : {Operand::positions, Operand::slot, Operand::cos, Operand::sin})
+    for (const Place& place : p.places[static_cast<std::size_t>(role)]) keep(place.buffer);
 }
 
 void replace_pairs(Problem& p,
@@ -44,7 +32,7 @@ void replace_pairs(Problem& p,
   for_each_head_of(p, [&](int placement, const HeadPlace& at) {
     if (p.asked.tensor[at.tensor].rotate == 0) return;
     auto& bytes = input_bytes(p, placement, at.tensor);
-    const std::int64_t row = input_row(p, at);
+    const std::int64_t row = in_row(p, at);
     const Dtype dtype = tensor_dtype(p.source, at.tensor);
     for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
       const PairValue x = value(placement, at, i);
@@ -61,12 +49,12 @@ void copy_heads(const Problem& from, Problem& to, const HeadSource& source) {
     const Dtype dtype = tensor_dtype(to.source, at.tensor);
     require(dtype == tensor_dtype(from.source, origin.tensor), "copied heads must have one dtype");
     const std::int64_t size = data_type(dtype).bytes;
-    const auto& read = given(from, placement, from.tensor[origin.tensor].in);
+    const auto& read = given(from, placement, from.buffer(Operand::in, origin.tensor));
     auto& bytes = input_bytes(to, placement, at.tensor);
-    std::memcpy(bytes.data() + input_row(to, at) * size,
-                read.data() + input_row(from, origin) * size,
+    std::memcpy(bytes.data() + in_row(to, at) * size, read.data() + in_row(from, origin) * size,
                 static_cast<std::size_t>(to.asked.tensor[at.tensor].head_dim * size));
-    const int weight = to.tensor[at.tensor].weight, of = from.tensor[origin.tensor].weight;
+    const int weight = to.buffer(Operand::weight, at.tensor),
+              of = from.buffer(Operand::weight, origin.tensor);
     if (weight < 0 || of < 0) return;
     const auto i = static_cast<std::size_t>(weight);
     (placement == 0 ? to.buffers[i].content : to.other_inputs[i]) = given(from, placement, of);

@@ -14,8 +14,8 @@ Problem laid_out(const std::string& text) {
 }
 
 double input(const Problem& p, int placement, const HeadPlace& at, std::int64_t e) {
-  return load(given(p, placement, p.tensor[at.tensor].in), tensor_dtype(p.source, at.tensor),
-              p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h) + e);
+  return load(given(p, placement, p.buffer(Operand::in, at.tensor)), tensor_dtype(p.source, at.tensor),
+              in_row(p, at) + e);
 }
 
 TEST(Inputs, PairsLieWhereTheContractPutsThem) {
@@ -39,7 +39,7 @@ TEST(Inputs, AreReplacedAndCopiedInTheTypeOfEachTensor) {
       EXPECT_EQ(input(*each, 1, {i, 0, 1, 0}, 0), 0.5 + i);
       EXPECT_EQ(input(*each, 1, {i, 0, 1, 0}, 1), -0.25);
     }
-  const auto k = static_cast<std::size_t>(p.tensor[1].in);
+  const auto k = static_cast<std::size_t>(p.buffer(Operand::in, 1));
   EXPECT_EQ(p.buffers[k].content, other.buffers[k].content);
   EXPECT_THROW(copy_heads(p, other,
                           [](const HeadPlace& at) {
@@ -69,9 +69,9 @@ TEST(Inputs, ReplacedPairsAreThoseOfBothPlacementsAndNothingElse) {
         EXPECT_EQ(input(p, placement, at, 3), -v - 0.5);
         EXPECT_EQ(input(p, placement, at, 4), -v - 1.5);
       }
-    const auto k = static_cast<std::size_t>(p.tensor[1].in);
+    const auto k = static_cast<std::size_t>(p.buffer(Operand::in, 1));
     EXPECT_EQ(p.buffers[k].content, before.buffers[k].content) << "rotate = 0 stays";
-    const auto q = static_cast<std::size_t>(p.tensor[0].in);
+    const auto q = static_cast<std::size_t>(p.buffer(Operand::in));
     for (const std::size_t e : {std::size_t{0}, std::size_t{5}, std::size_t{11}})
       EXPECT_EQ(std::memcmp(p.buffers[q].content.data() + 4 * e,
                             before.buffers[q].content.data() + 4 * e, 4),
@@ -91,7 +91,7 @@ TEST(Inputs, CopiedHeadsAreTheirSourcesBitForBit) {
     for (const std::int64_t t : {0, 1})
       for (const std::int64_t h : {0, 1}) {
         const auto row = [&](const Problem& p, std::int64_t token, std::int64_t head) {
-          return given(p, placement, p.tensor[0].in).data() +
+          return given(p, placement, p.buffer(Operand::in)).data() +
                  4 * in_index(p.asked, 0, 0, token, head);
         };
         EXPECT_EQ(std::memcmp(row(to, t, h), row(from, 1 - t, 1 - h), 20), 0);

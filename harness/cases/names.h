@@ -22,7 +22,6 @@ inline constexpr auto dtype_words = [] {
 inline constexpr Words<2> rows_by_words{"position", "token"};
 inline constexpr Words<3> contract_words{"table", "exact", "f32_angle"};
 inline constexpr Words<2> memory_words{"host", "cuda"};
-inline constexpr Words<4> tensor_words{"q", "k", "t2", "t3"};
 
 /// The word of a value, or "?" for a value outside the list.
 template <std::size_t N>

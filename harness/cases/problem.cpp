@@ -78,50 +78,19 @@ std::int64_t elements_of_table(const rope_problem& p) {
 
 // Rows that no token uses stay poison, which shows a kernel that reads a wrong row. Both placements
 // share one table by position; each has its own table by token.
-void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor) {
-  const rope_problem& p = out.asked;
-  const std::int64_t elements =
-      plus(times(c.axes - 1, out.axes.table_axis_stride), elements_of_table(p));
-  const Dtype type{p.table_dtype};
-  const bool own_sin = c.own_sin && tensor > 0;
-  const std::string suffix = c.own_tables || own_sin ? "." + std::string(tensor_words[tensor]) : "";
-  TensorPlaces& places = out.tensor[tensor];
-  places.cos = own_sin ? out.tensor[0].cos : add_buffer(out, "cos" + suffix, elements, type, false);
-  places.sin = add_buffer(out, "sin" + suffix, elements, type, false);
-  const auto cos = static_cast<std::size_t>(places.cos), sin = static_cast<std::size_t>(places.sin);
+void fill_tables(Problem& out, Oracle& oracle, std::uint32_t tensor) {
+  const auto cos = static_cast<std::size_t>(out.buffer(Operand::cos, tensor)),
+             sin = static_cast<std::size_t>(out.buffer(Operand::sin, tensor));
   auto &first_cos = out.buffers[cos].content, &first_sin = out.buffers[sin].content;
-  out.other_inputs.resize(out.buffers.size());
   auto &other_cos = out.other_inputs[cos], &other_sin = out.other_inputs[sin];
-  const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
+  const bool by_token = out.asked.table_rows_by == ROPE_ROW_BY_TOKEN;
   const TableRows rows(out, oracle, tensor);
   if (out.other_positions.empty()) return rows.fill(out.positions, first_cos, first_sin);
-  if (by_token && !own_sin) other_cos = first_cos;
+  if (by_token && other_cos.empty()) other_cos = first_cos;
   if (by_token) other_sin = first_sin;
   rows.fill(out.positions, first_cos, first_sin);
   rows.fill(out.other_positions, by_token ? other_cos : first_cos,
             by_token ? other_sin : first_sin);
-}
-
-/// Adds the tables of all tensors, for the positions of both placements.
-void add_tables(const Case& c, Problem& out, Oracle& oracle) {
-  for (std::uint32_t i = 0; i < out.asked.tensor_count; ++i) {
-    if (i == 0 || c.own_tables || c.own_sin) {
-      add_table(c, out, oracle, i);
-    } else {
-      out.tensor[i].cos = out.tensor[0].cos;
-      out.tensor[i].sin = out.tensor[0].sin;
-    }
-  }
-}
-
-// The number of elements from the first to one past the last element of a tensor.
-std::int64_t extent(const rope_problem& p, const rope_tensor& t, std::int64_t batch_stride,
-                    std::int64_t token_stride, std::int64_t head_stride) {
-  std::int64_t e = t.head_dim;
-  if (p.batch > 1) e = plus(e, times(p.batch - 1, batch_stride));
-  if (p.tokens > 1) e = plus(e, times(p.tokens - 1, token_stride));
-  if (t.heads > 1) e = plus(e, times(t.heads - 1, head_stride));
-  return e;
 }
 
 rope_tensor shape_of(const Case& c, const TensorCase& t) {
@@ -179,8 +148,8 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
 // The planes of positions lie one behind the other unless the case says otherwise; tables by token
 // do too.
 rope_axes axes_of(const Case& c, const rope_problem& p) {
+  if (c.axes == 1) return {};
   rope_axes axes{{ROPE_EXT_AXES, sizeof(rope_axes), nullptr}, 0, 0, 0, 0, nullptr};
-  if (c.axes == 1) return axes;
   axes.axes = static_cast<std::int32_t>(c.axes);
   axes.position_axis_stride =
       given_or(c.position_axis_stride, plus(position_index(p, c.batch - 1, c.tokens - 1), 1));
@@ -226,85 +195,14 @@ void put_numbers(const Case& c, Problem& out) {
 
 void mark_inputs(Problem& p) {
   for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
-    Buffer& b = p.buffers[static_cast<std::size_t>(p.tensor[i].in)];
-    const bool stays = p.source.one_buffer || p.tensor[i].in != p.tensor[i].out;
+    Buffer& b = p.buffers[static_cast<std::size_t>(p.buffer(Operand::in, i))];
+    const bool stays = p.source.one_buffer || p.buffer(Operand::in, i) != p.output(i).buffer;
     if (!b.writable || !stays) continue;
     b.kept.resize(b.owned.size());
     mark_rows(
-        p.asked, i,
-        [&](const HeadPlace& at) {
-          return p.tensor[i].in_at + in_index(p.asked, i, at.b, at.t, at.h);
-        },
-        b.owned, b.kept, "an input element is an output element");
+        p.asked, i, [&](const HeadPlace& at) { return in_row(p, at); }, b.owned, b.kept,
+        "an input element is an output element");
   }
-}
-
-// The buffer of a tensor's cache, which several may share.
-int add_cache(const Case& c, Problem& out, std::uint32_t tensor) {
-  std::int64_t elements = cache_elements(out, tensor);
-  if (!c.one_cache)
-    return add_buffer(out, std::string(tensor_words[tensor]) + ".cache", elements,
-                      tensor_dtype(c, tensor), true);
-  for (std::uint32_t i = 0; i < c.tensors.size(); ++i) {
-    if (!c.tensors[i].append) continue;
-    if (i < tensor) return out.tensor[i].out;
-    elements = std::max(elements, cache_elements(out, i));
-  }
-  return add_buffer(out, "cache", elements, tensor_dtype(c, tensor), true);
-}
-
-void add_tensors(const Case& c, Problem& out) {
-  const rope_problem& p = out.asked;
-  std::int64_t ins[ROPE_MAX_TENSORS] = {}, outs[ROPE_MAX_TENSORS] = {}, all_in = 0, all_out = 0;
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
-    const rope_tensor& s = p.tensor[i];
-    const TensorCase& t = c.tensors[i];
-    ins[i] = plus(t.in_at, extent(p, s, s.in_batch_stride, s.in_token_stride, s.in_head_stride));
-    outs[i] =
-        plus(t.out_at, extent(p, s, s.out_batch_stride, s.out_token_stride, s.out_head_stride));
-    all_in = std::max(all_in, ins[i]);
-    if (!t.append) all_out = std::max(all_out, outs[i]);
-  }
-  const bool fused_in_place = c.fused && c.tensors[0].in_place;
-  const bool together = fused_in_place || c.one_buffer;
-  const Dtype fused = tensor_dtype(c, 0);  // of all tensors that share a buffer
-  int fused_in = -1, fused_out = -1;
-  if (c.fused)
-    fused_in = add_buffer(out, together ? "in_out" : "in",
-                          together ? std::max(all_in, all_out) : all_in, fused, together);
-  if (fused_in_place) out.buffers.back().holds_input = true;
-  if (c.fused && all_out > 0)
-    fused_out = together ? fused_in : add_buffer(out, "out", all_out, fused, true);
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
-    const TensorCase& t = c.tensors[i];
-    const std::string name(tensor_words[i]);
-    const Dtype dtype = tensor_dtype(c, t);
-    TensorPlaces& places = out.tensor[i];
-    places.in_at = t.in_at;
-    places.out_at = t.append ? t.cache_at : t.out_at;
-    if (t.append) {
-      places.in = c.fused ? fused_in : add_buffer(out, name + ".in", ins[i], dtype, false);
-      places.out = add_cache(c, out, i);
-    } else if (c.fused) {
-      places.in = fused_in;
-      places.out = fused_out;
-    } else if (t.in_place || c.one_buffer) {
-      places.in = places.out =
-          add_buffer(out, name + ".in_out", std::max(ins[i], outs[i]), dtype, true);
-      out.buffers.back().holds_input = t.in_place;
-    } else {
-      places.in = add_buffer(out, name + ".in", ins[i], dtype, false);
-      places.out = add_buffer(out, name + ".out", outs[i], dtype, true);
-    }
-    fill_tensor(c, p, i, t.in_at, out.slots,
-                out.buffers[static_cast<std::size_t>(places.in)].content);
-    auto& owned = out.buffers[static_cast<std::size_t>(places.out)].owned;
-    mark_rows(
-        p, i, [&](const HeadPlace& at) { return out_row(out, 0, at); }, owned, owned,
-        "output elements overlap");
-    if (t.append) check_caches(out, places.out);
-  }
-  mark_inputs(out);
 }
 
 // Writes positions as a kernel reads them. Elements between them stay poison.
@@ -346,37 +244,36 @@ void choose_other_positions(const Case& c, Problem& out, SecondPositions second)
   check_table_stride(p);
 }
 
-void add_positions(const Case& c, Problem& out) {
-  if (c.positions_null) return;
-  const std::int64_t last = plus(position_index(out.asked, c.batch - 1, c.tokens - 1),
-                                 times(c.axes - 1, out.axes.position_axis_stride));
-  const int buffer = add_buffer(out, "positions", plus(last, 1), c.position_dtype, false);
-  out.positions_buffer = buffer;
-  auto& content = out.buffers[static_cast<std::size_t>(buffer)].content;
-  out.other_inputs.resize(out.buffers.size());
-  if (!out.other_positions.empty()) {
-    out.other_inputs.back() = content;
-    write_positions(out, out.other_positions, out.other_inputs.back());
-  }
-  write_positions(out, out.positions, content);
+// Operands with the same name share a buffer.
+std::string buffer_name(const Case& c, const OperandLayout& o) {
+  const std::string own = operand_name(o.role, o.tensor), tensor(tensor_words[o.tensor]);
+  const TensorCase& t = c.tensors[c.fused ? 0 : o.tensor];
+  const bool own_sin = c.own_sin && o.tensor > 0 && o.role == Operand::sin;
+  const std::string kind = own.substr(own.find('.') + 1);
+  if (o.role == Operand::cache) return c.one_cache ? kind : own;
+  if (o.role == Operand::cos || o.role == Operand::sin)
+    return c.own_tables || own_sin ? kind + "." + tensor : kind;
+  if (o.role != Operand::in && o.role != Operand::out) return own;
+  return (c.fused ? "" : tensor + ".") + (c.one_buffer || t.in_place ? "in_out" : kind);
 }
 
-// Makes values from another seed for the second placement.
-void add_other_inputs(Problem& p) {
-  Case other = p.source;
-  other.seed = hash(p.source.seed, 0x0da7a);
-  p.other_inputs.resize(p.buffers.size());
-  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
-    const auto in = static_cast<std::size_t>(p.tensor[i].in);
-    auto& bytes = p.other_inputs[in];
-    if (bytes.empty()) bytes = p.buffers[in].content;
-    fill_tensor(other, p.asked, i, p.tensor[i].in_at, p.other_slots, bytes);
-  }
+std::int64_t first_element(const TensorCase& t, Operand role) {
+  return role == Operand::in      ? t.in_at
+         : role == Operand::out   ? t.out_at
+         : role == Operand::cache ? t.cache_at
+                                  : 0;
 }
 
-}  // namespace
+struct SharedBuffer {
+  std::string name;
+  Dtype dtype;
+  bool writable;
+  std::int64_t elements;
+  std::vector<Place*> places;
+};
 
-int add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtype, bool writable) {
+// Adds a buffer of `elements` elements, all poison. Throws BadCase, NoMemory.
+void add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtype, bool writable) {
   const std::int64_t bytes = times(elements, data_type(dtype).bytes);
   std::int64_t sum = bytes;
   for (const Buffer& other : out.buffers) sum = plus(sum, std::ssize(other.content));
@@ -390,8 +287,88 @@ int add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtyp
   b.content.resize(static_cast<std::size_t>(bytes));
   fill_poison(b.content.data(), b.content.size(), dtype, writable ? Poison::a : Poison::read_only);
   if (writable) b.owned.assign(static_cast<std::size_t>(elements), 0);
-  return static_cast<int>(out.buffers.size()) - 1;
 }
+
+// Adds the buffers of all operands, full of poison.
+void add_buffers(const Case& c, Problem& out) {
+  std::vector<SharedBuffer> shared;
+  for (const OperandLayout& o : operands_of(out.asked, out)) {
+    const TensorCase& t = c.tensors[o.tensor];
+    if (is_of_problem(o.role) || (o.role == Operand::positions && c.positions_null) ||
+        (o.role == Operand::weight && !t.weight))
+      continue;
+    const std::string name = buffer_name(c, o);
+    auto at = std::ranges::find(shared, name, &SharedBuffer::name);
+    if (at == shared.end()) at = shared.insert(at, {name, o.dtype, false, 0, {}});
+    Place& place = out.place(o.role, o.tensor);
+    place.at = first_element(t, o.role);
+    at->writable |= is_output(o.role);
+    at->elements = std::max(at->elements, plus(place.at, o.extent.elements()));
+    at->places.push_back(&place);
+  }
+  for (const SharedBuffer& each : shared) {
+    for (Place* const place : each.places) place->buffer = static_cast<int>(out.buffers.size());
+    add_buffer(out, each.name, each.elements, each.dtype, each.writable);
+  }
+  out.other_inputs.resize(out.buffers.size());
+}
+
+// Gives every buffer its content, but for values from another seed.
+void fill_buffers(const Case& c, Problem& out, Oracle& oracle, bool for_second) {
+  const std::uint64_t other_seed = hash(c.seed, 0x0da7a);
+  // The content of the second placement differs in what `fill` fills.
+  const auto both = [&](int buffer, auto&& fill) {
+    const auto i = static_cast<std::size_t>(buffer);
+    if (for_second) fill(1, out.other_inputs[i] = out.buffers[i].content);
+    fill(0, out.buffers[i].content);
+  };
+  std::vector<int> tables;
+  for (const OperandLayout& o : operands_of(out.asked, out)) {
+    const std::uint32_t i = o.tensor;
+    const int buffer = out.buffer(o.role, i);
+    if (buffer < 0) continue;
+    Buffer& b = out.buffers[static_cast<std::size_t>(buffer)];
+    if (o.role == Operand::in)
+      fill_tensor(c, out.asked, i, c.tensors[i].in_at, out.slots, b.content);
+    if (o.role == Operand::out && buffer == out.buffer(Operand::in, i))
+      b.holds_input = c.tensors[c.fused ? 0 : i].in_place;
+    if (is_output(o.role))
+      mark_rows(
+          out.asked, i, [&](const HeadPlace& at) { return out_row(out, 0, at); }, b.owned, b.owned,
+          "output elements overlap");
+    if (o.role == Operand::cache) check_caches(out, buffer);
+    if (o.role == Operand::positions)
+      both(buffer, [&](int placement, auto& bytes) {
+        write_positions(out, placement == 0 ? out.positions : out.other_positions, bytes);
+      });
+    if (o.role == Operand::weight)
+      both(buffer, [&](int placement, auto& bytes) {
+        fill_weight(c, placement == 0 ? c.seed : other_seed, i, o.dtype, bytes);
+      });
+    if (o.role == Operand::slot)
+      both(buffer, [&](int placement, auto& bytes) {
+        fill_slots(placement == 0 ? out.slots : out.other_slots, c.slot_dtype, bytes);
+      });
+    if (o.role != Operand::sin || std::ranges::count(tables, buffer) > 0) continue;
+    tables.push_back(buffer);
+    fill_tables(out, oracle, i);
+  }
+  mark_inputs(out);
+}
+
+// Makes values from another seed for the second placement.
+void add_other_inputs(Problem& p) {
+  Case other = p.source;
+  other.seed = hash(p.source.seed, 0x0da7a);
+  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
+    const auto in = static_cast<std::size_t>(p.buffer(Operand::in, i));
+    auto& bytes = p.other_inputs[in];
+    if (bytes.empty()) bytes = p.buffers[in].content;
+    fill_tensor(other, p.asked, i, p.place(Operand::in, i).at, p.other_slots, bytes);
+  }
+}
+
+}  // namespace
 
 rope_problem without_positions(const Case& c) {
   rope_problem p{};
@@ -437,13 +414,17 @@ bool has_output(const Problem& p, std::uint32_t tensor, std::int64_t b, std::int
 }
 
 std::int64_t out_row(const Problem& p, int placement, const HeadPlace& at) {
-  const std::int64_t begin = p.tensor[at.tensor].out_at;
+  const std::int64_t begin = p.output(at.tensor).at;
   if (!marks(&p.append, at.tensor)) return begin + out_index(p.asked, at.tensor, at.b, at.t, at.h);
   const auto& slots = placement == 1 ? p.other_slots : p.slots;
   const std::int64_t slot = slots[static_cast<std::size_t>(at.b * p.asked.tokens + at.t)];
   return slot < 0 ? -1
                   : begin + cache_index(p.append, at.tensor, slot) +
                         at.h * p.append.head_stride[at.tensor];
+}
+
+std::int64_t in_row(const Problem& p, const HeadPlace& at) {
+  return p.place(Operand::in, at.tensor).at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
 }
 
 std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t) {
@@ -472,6 +453,10 @@ PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_
   return {offset + at.first, offset + at.second};
 }
 
+ProblemNodes nodes_asked(const Case& c, const rope_problem& p) {
+  return {axes_of(c, p), norm_asked(c), append_asked(c, p)};
+}
+
 Problem make_question(const Case& c) {
   validate(c);
   Problem out;
@@ -481,9 +466,7 @@ Problem make_question(const Case& c) {
   out.inv_freq = frequencies_of(c);
   out.asked = problem_of(out.source, out.positions);
   out.asked.inv_freq = out.inv_freq.data();
-  out.axes = axes_of(c, out.asked);
-  out.norm = norm_asked(c);
-  out.append = append_asked(c, out.asked);
+  static_cast<ProblemNodes&>(out) = nodes_asked(c, out.asked);
   out.slots = slots_of(c);
   return out;
 }
@@ -491,13 +474,14 @@ Problem make_question(const Case& c) {
 Problem make_problem(const Case& given, Oracle& oracle, SecondPositions second) {
   Problem out = make_question(given);
   const Case& c = out.source;
+  const bool for_second = second != SecondPositions::none;
   choose_other_positions(c, out, second);
-  add_tensors(c, out);
+  out.other_slots = out.slots;
+  if (for_second) std::ranges::reverse(out.other_slots);  // other tokens have none
+  add_buffers(c, out);
+  fill_buffers(c, out, oracle, for_second);
   if (c.before == Before::numbers) put_numbers(c, out);
-  add_positions(c, out);
-  add_weights_and_slots(c, out, second != SecondPositions::none);
-  if (out.asked.angle_source == ROPE_ANGLES_TABLE) add_tables(c, out, oracle);
-  if (second != SecondPositions::none) add_other_inputs(out);
+  if (for_second) add_other_inputs(out);
   return out;
 }
 

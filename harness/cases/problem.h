@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/call/operands.h"
 #include "harness/cases/axes.h"
 #include "harness/cases/case.h"
 #include "harness/cases/stored.h"
@@ -33,20 +34,18 @@ struct Buffer {
   std::int64_t element_bytes() const { return data_type(dtype).bytes; }
 };
 
-/// The buffers of a tensor, as indices into Problem::buffers (-1: none), and where the tensor
-/// begins in each.
-struct TensorPlaces {
-  int in = -1, out = -1, cos = -1, sin = -1, weight = -1;  ///< out: its cache, if it is appended
-  std::int64_t in_at = 0, out_at = 0;                      ///< index of the tensor's first element
+/// Where an operand lies: an index into Problem::buffers (-1: it is not given), and that of its
+/// first element.
+struct Place {
+  int buffer = -1;
+  std::int64_t at = 0;
 };
 
-struct Problem {
+/// The nodes are those of `asked`. Their chain is made where it is passed on.
+struct Problem : ProblemNodes {
   Case source;
   rope_problem asked{};  ///< its inv_freq points into the vector `inv_freq` below
   std::vector<double> inv_freq;
-  rope_axes axes{};      ///< of `asked`, whose chain is made where it is passed on; axes = 0: none
-  rope_norm norm{};      ///< the same; tensors = 0: none
-  rope_append append{};  ///< the same
   std::vector<std::int64_t> slots, other_slots;  ///< [batch, tokens], of the two placements
   std::vector<std::int64_t> positions;           ///< [axes, batch, tokens], of the first placement
   /// Positions of the second placement (SecondPositions). They differ, so that positions kept from
@@ -56,14 +55,21 @@ struct Problem {
   /// Replaces the buffers' content for the second placement: same shapes, strides and positions,
   /// values from another seed. Explicit values stay. Empty for buffers without inputs.
   std::vector<std::vector<std::byte>> other_inputs;
-  int positions_buffer = -1, slots_buffer = -1;
   bool poison_alone = false;  ///< no call of it finds numbers around the rows (gap_bits)
-  TensorPlaces tensor[ROPE_MAX_TENSORS];
-};
+  Place places[roles][ROPE_MAX_TENSORS];
 
-/// Adds a buffer of `elements` elements, all poison, and returns its index. Throws BadCase,
-/// NoMemory.
-int add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtype, bool writable);
+  Place& place(Operand role, std::uint32_t tensor = 0) {
+    return places[static_cast<std::size_t>(role)][tensor];
+  }
+  const Place& place(Operand role, std::uint32_t tensor = 0) const {
+    return places[static_cast<std::size_t>(role)][tensor];
+  }
+  int buffer(Operand role, std::uint32_t tensor = 0) const { return place(role, tensor).buffer; }
+  /// Of what a tensor writes: its output, or its cache.
+  const Place& output(std::uint32_t tensor) const {
+    return place(marks(&append, tensor) ? Operand::cache : Operand::out, tensor);
+  }
+};
 
 /// The heads of DataPattern::decay. The first half = rotary_dim / 2 heads are prefix indicators: in
 /// head j, pairs 0..j are 1 and the others 0. The heads of this enumeration follow: q has the
@@ -76,6 +82,9 @@ enum DecayHead : std::int64_t {
   decay_stair_im,
   decay_extra_heads
 };
+
+/// The nodes of a problem that a case asks. Throws BadCase.
+ProblemNodes nodes_asked(const Case& c, const rope_problem& p);
 
 /// What a case asks, without its positions and what depends on them: min_position, max_position,
 /// table_rows, inv_freq.
@@ -100,6 +109,8 @@ struct HeadPlace {
   std::int64_t b, t, h;
 };
 
+/// Index in its buffer of the first element of a row that a call reads.
+std::int64_t in_row(const Problem& p, const HeadPlace& at);
 /// Index in its buffer of the first element of a row that a call of this placement writes; -1: the
 /// token has no slot.
 std::int64_t out_row(const Problem& p, int placement, const HeadPlace& at);

@@ -152,7 +152,7 @@ TEST(Problem, FusedTensorsShareABufferEachWay) {
   EXPECT_EQ(in.content.size(), 2u * 8 * 4);
   EXPECT_EQ(owned_elements(buffer(p, "out")), 16);
   EXPECT_EQ(f32(in, 8 + 6 + 1), unit_value(hash(1, 2, 0, 1, 0, 1), 24)) << "t2, token 1";
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(p.tensor[i].in, 0);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(p.buffer(Operand::in, i), 0);
 }
 
 TEST(Problem, InPlaceBufferHoldsTheInputAndIsOwned) {
@@ -160,7 +160,7 @@ TEST(Problem, InPlaceBufferHoldsTheInputAndIsOwned) {
   EXPECT_EQ(names(p)[0], "q.in_out");
   const Buffer& b = buffer(p, "q.in_out");
   EXPECT_TRUE(b.writable && b.holds_input);
-  EXPECT_EQ(p.tensor[0].in, p.tensor[0].out);
+  EXPECT_EQ(p.buffer(Operand::in), p.output(0).buffer);
   EXPECT_EQ(b.owned, (std::vector<std::uint8_t>{1, 1, 0, 0, 0, 1, 1}));
   EXPECT_EQ(f32(b, 5), unit_value(hash(1, 0, 0, 1, 0, 0), 24));
   EXPECT_TRUE(poisoned(b, 2));
@@ -199,10 +199,11 @@ TEST(Problem, ExplicitValuesAreStoredInOrder) {
 
 TEST(Problem, OwnSinTurnsTheOtherTensorsBack) {
   const Problem p = laid_out("q.heads=1 k.heads=1 positions=5 own_sin=1");
-  EXPECT_EQ(p.tensor[1].cos, p.tensor[0].cos);
-  ASSERT_NE(p.tensor[1].sin, p.tensor[0].sin);
-  const auto sin_of = [&](std::size_t tensor) {
-    return load(p.buffers[static_cast<std::size_t>(p.tensor[tensor].sin)].content, Dtype::f32, 5);
+  EXPECT_EQ(p.buffer(Operand::cos, 1), p.buffer(Operand::cos));
+  ASSERT_NE(p.buffer(Operand::sin, 1), p.buffer(Operand::sin));
+  const auto sin_of = [&](std::uint32_t tensor) {
+    return load(p.buffers[static_cast<std::size_t>(p.buffer(Operand::sin, tensor))].content,
+                Dtype::f32, 5);
   };
   EXPECT_EQ(sin_of(1), -sin_of(0));
   EXPECT_NE(sin_of(0), 0);
@@ -214,7 +215,7 @@ TEST(Problem, FusedInPlaceIsOneBuffer) {
   for (TensorCase& t : c.tensors) t.in_place = true;
   fuse(c);
   const Problem p = laid_out(c);
-  EXPECT_EQ(p.tensor[0].in, p.tensor[1].out);
+  EXPECT_EQ(p.buffer(Operand::in), p.output(1).buffer);
   EXPECT_TRUE(buffer(p, "in_out").holds_input);
   EXPECT_EQ(owned_elements(buffer(p, "in_out")), 4);
 }
@@ -244,7 +245,7 @@ TEST(Problem, PositionsFollowTypeAndStrides) {
 
 TEST(Problem, PositionsCanBeNull) {
   const Problem p = laid_out("rows_by=token positions_null=1 positions=-5");
-  EXPECT_EQ(p.positions_buffer, -1);
+  EXPECT_EQ(p.buffer(Operand::positions), -1);
   EXPECT_EQ(names(p), (std::vector<std::string>{"q.in", "q.out", "cos", "sin"}));
 }
 
@@ -273,7 +274,7 @@ TEST(Problem, TableByTokenHasARowAToken) {
   EXPECT_EQ(p.asked.table_rows, 4);
   const Buffer& sin = buffer(p, "sin");
   const double positions[] = {-9, 2, 2, 100};
-  const auto& other = p.other_inputs[static_cast<std::size_t>(p.tensor[0].sin)];
+  const auto& other = p.other_inputs[static_cast<std::size_t>(p.buffer(Operand::sin))];
   for (std::int64_t row = 0; row < 4; ++row) {
     EXPECT_EQ(f32(sin, row), double{static_cast<float>(std::sin(positions[row]))});
     EXPECT_EQ(load(other, Dtype::f32, row), f32(sin, 3 - row)) << "the second placement's";
@@ -301,7 +302,7 @@ TEST(Problem, TheSecondPlacementHasOtherPositionsWhereThatIsAsked) {
 
 TEST(Problem, OwnTablesDiffer) {
   const Problem shared = laid_out("q.heads=1 k.heads=1 positions=5");
-  EXPECT_EQ(shared.tensor[1].cos, shared.tensor[0].cos);
+  EXPECT_EQ(shared.buffer(Operand::cos, 1), shared.buffer(Operand::cos));
   const Problem own = laid_out("q.heads=1 k.heads=1 positions=5 own_tables=1");
   EXPECT_EQ(names(own), (std::vector<std::string>{"q.in", "q.out", "k.in", "k.out", "positions",
                                                   "cos.q", "sin.q", "cos.k", "sin.k"}));
@@ -328,9 +329,9 @@ TEST(Problem, OtherDataHaveOtherValuesInTheSamePlaces) {
   const Problem p = laid_out("tokens=2 q.in=9,3,9 k.in_place=1 t2.head_dim=2 t2.values=1,2,3,4");
   const auto& other = p.other_inputs;
   ASSERT_EQ(other.size(), p.buffers.size());
-  const auto q = static_cast<std::size_t>(p.tensor[0].in),
-             k = static_cast<std::size_t>(p.tensor[1].in),
-             t2 = static_cast<std::size_t>(p.tensor[2].in);
+  const auto q = static_cast<std::size_t>(p.buffer(Operand::in)),
+             k = static_cast<std::size_t>(p.buffer(Operand::in, 1)),
+             t2 = static_cast<std::size_t>(p.buffer(Operand::in, 2));
   for (const std::size_t i : {q, k}) {
     ASSERT_EQ(other[i].size(), p.buffers[i].content.size());
     for (const std::int64_t e : {0, 1, 3})
@@ -338,15 +339,15 @@ TEST(Problem, OtherDataHaveOtherValuesInTheSamePlaces) {
   }
   EXPECT_TRUE(is_poison(other[q].data() + 8, Dtype::f32, Poison::read_only)) << "the gap stays";
   EXPECT_EQ(other[t2], p.buffers[t2].content) << "explicit values stay";
-  EXPECT_TRUE(other[static_cast<std::size_t>(p.tensor[0].out)].empty());
-  EXPECT_TRUE(other[static_cast<std::size_t>(p.tensor[0].cos)].empty());
+  EXPECT_TRUE(other[static_cast<std::size_t>(p.output(0).buffer)].empty());
+  EXPECT_TRUE(other[static_cast<std::size_t>(p.buffer(Operand::cos))].empty());
 
   Outputs outputs;
-  EXPECT_EQ(&given(p, outputs, p.tensor[0].in), &p.buffers[q].content);
+  EXPECT_EQ(&given(p, outputs, p.buffer(Operand::in)), &p.buffers[q].content);
   outputs.placement = 1;
-  EXPECT_EQ(&given(p, outputs, p.tensor[0].in), &other[q]);
-  EXPECT_EQ(&given(p, outputs, p.tensor[0].cos),
-            &p.buffers[static_cast<std::size_t>(p.tensor[0].cos)].content);
+  EXPECT_EQ(&given(p, outputs, p.buffer(Operand::in)), &other[q]);
+  EXPECT_EQ(&given(p, outputs, p.buffer(Operand::cos)),
+            &p.buffers[static_cast<std::size_t>(p.buffer(Operand::cos))].content);
 }
 
 // The elements of one head as complex pairs, half split.

@@ -35,71 +35,6 @@ void move_all(std::size_t bytes, const char* failure, Move&& move) {
   }
 }
 
-// The parts of a call's regions that its buffers use.
-
-/// The region of a slot, in the order of protocol::Control::mapped.
-const protocol::Region& region_of(const protocol::CallDescriptor& call, int slot) {
-  if (slot == 0) return call.inv_freq;
-  if (slot == 1) return call.positions;
-  if (slot == protocol::slots_region) return call.slots;
-  if (slot >= protocol::weight_region) return call.weight[slot - protocol::weight_region];
-  const auto& t = call.tensor[(slot - 2) / 4];
-  const protocol::Region* const regions[] = {&t.in, &t.out, &t.cos, &t.sin};
-  return *regions[(slot - 2) % 4];
-}
-
-/// Returns a text like "tensor 0 out".
-std::string slot_name(int slot) {
-  if (slot == 0) return "inv_freq";
-  if (slot == 1) return "positions";
-  if (slot == protocol::slots_region) return "slots";
-  if (slot >= protocol::weight_region)
-    return "tensor " + std::to_string(slot - protocol::weight_region) + " weight";
-  constexpr const char* names[] = {"in", "out", "cos", "sin"};
-  return "tensor " + std::to_string((slot - 2) / 4) + " " + names[(slot - 2) % 4];
-}
-
-/// From the first byte of a buffer to the end of its last row. The problem's sizes are those that
-/// the parent laid out in memory, so the products fit.
-std::uint64_t buffer_bytes(const protocol::CallDescriptor& call, int slot) {
-  const rope_problem& p = call.problem;
-  const std::int64_t further = std::max(call.axes.axes, 1) - 1;  // axes after the first
-  const auto bytes_of = [](std::int32_t dtype) { return data_type(Dtype{dtype}).bytes; };
-  const auto last = [](std::int64_t count, std::int64_t stride) { return (count - 1) * stride; };
-  std::int64_t elements = 0, element_bytes = 0;
-  if (slot == 1) {
-    elements = further * call.axes.position_axis_stride + last(p.batch, p.position_batch_stride) +
-               last(p.tokens, p.position_token_stride) + 1;
-    element_bytes = bytes_of(p.position_dtype);
-  } else if (slot == protocol::slots_region) {
-    elements = p.batch * p.tokens;
-    element_bytes = bytes_of(call.append.slot_dtype);
-  } else if (slot >= protocol::weight_region) {
-    elements = p.tensor[slot - protocol::weight_region].head_dim;
-    element_bytes = bytes_of(call.norm.weight_dtype);
-  } else if (const int part = (slot - 2) % 4; part >= 2) {
-    elements = further * call.axes.table_axis_stride + last(p.table_rows, p.table_row_stride) +
-               p.rotary_dim / 2;
-    element_bytes = bytes_of(p.table_dtype);
-  } else {
-    const auto tensor = static_cast<std::uint32_t>((slot - 2) / 4);
-    const rope_tensor& t = p.tensor[tensor];
-    const rope_append& a = call.append;
-    elements = t.head_dim;
-    if (part == 1 && marks(&a, tensor))
-      elements += last(a.pages, a.page_stride[tensor]) + last(a.page_size, a.slot_stride[tensor]) +
-                  last(t.heads, a.head_stride[tensor]);
-    else
-      elements += part == 0
-                      ? last(p.batch, t.in_batch_stride) + last(p.tokens, t.in_token_stride) +
-                            last(t.heads, t.in_head_stride)
-                      : last(p.batch, t.out_batch_stride) + last(p.tokens, t.out_token_stride) +
-                            last(t.heads, t.out_head_stride);
-    element_bytes = bytes_of(t.in_dtype);
-  }
-  return static_cast<std::uint64_t>(elements * element_bytes);
-}
-
 struct PartOfRegion {
   std::uint64_t first, bytes;
 };
@@ -107,11 +42,10 @@ struct PartOfRegion {
 /// The smallest part of a region that holds every buffer that lies in it.
 PartOfRegion used_part(const protocol::CallDescriptor& call, const protocol::Region& region) {
   std::uint64_t first = region.mapped_bytes, end = 0;
-  for (int slot = 1; slot < protocol::axis_region; ++slot) {
-    const protocol::Region& other = region_of(call, slot);
-    if (other.mapped_bytes == 0 || other.file_offset != region.file_offset) continue;
-    first = std::min(first, other.at);
-    end = std::max(end, other.at + buffer_bytes(call, slot));
+  for (const protocol::OperandPlace& other : call.given()) {
+    if (is_of_problem(other.role) || other.region.file_offset != region.file_offset) continue;
+    first = std::min(first, other.region.at);
+    end = std::max(end, other.region.at + other.bytes);
   }
   return {first, std::min(end, region.mapped_bytes) - first};
 }
@@ -224,8 +158,9 @@ DeviceMemory::Block* DeviceMemory::find(const Region& region) {
   return found == blocks_.end() ? nullptr : &*found;
 }
 
-DeviceMemory::Block& DeviceMemory::place_region(const CallDescriptor& call, int slot) {
-  const Region& region = region_of(call, slot);
+DeviceMemory::Block& DeviceMemory::place_region(const CallDescriptor& call,
+                                                const OperandPlace& operand) {
+  const Region& region = operand.region;
   PartOfRegion part{0, region.mapped_bytes};
   if (zone_bytes_ == 0) part = used_part(call, region);
   Block* block = find(region);
@@ -239,7 +174,7 @@ DeviceMemory::Block& DeviceMemory::place_region(const CallDescriptor& call, int 
     fresh.file_offset = region.file_offset;
     fresh.region_bytes = region.mapped_bytes;
     fresh.writable = region.writable != 0;
-    fresh.name = slot_name(slot);
+    fresh.name = operand_name(operand.role, operand.tensor);
     fresh.first = part.first;
     fresh.bytes = part.bytes;
     allocate(fresh);
@@ -248,21 +183,20 @@ DeviceMemory::Block& DeviceMemory::place_region(const CallDescriptor& call, int 
   return *block;
 }
 
-void DeviceMemory::place(const CallDescriptor& call, Part part) {
-  host_.place(call, Part::frequencies);
-  if (part == Part::frequencies) return;
-  if (part == Part::all) {
+void DeviceMemory::place(const CallDescriptor& call, bool beside) {
+  host_.place_if(call, is_of_problem);
+  std::fill(std::begin(addresses_), std::end(addresses_), nullptr);
+  if (!beside) {
     drop_workspaces();  // of an earlier call whose regions stay
     for (Block& block : blocks_) block.is_placed = false;
   }
-  for (int slot = 1; slot < axis_region; ++slot) {
-    addresses_[slot] = nullptr;
-    control_.mapped[slot] = {};
-    const Region& region = region_of(call, slot);
-    if (region.mapped_bytes == 0) continue;
-    Block& block = place_region(call, slot);
-    addresses_[slot] = host_pointer(block.data() + (region.at - block.first));
-    control_.mapped[slot] = {block.data(), block.bytes};
+  std::size_t at = 0;
+  for (const OperandPlace& operand : call.given()) {
+    const std::size_t i = at++;
+    if (is_of_problem(operand.role)) continue;
+    Block& block = place_region(call, operand);
+    addresses_[i] = host_pointer(block.data() + (operand.region.at - block.first));
+    control_.mapped[i] = {block.data(), block.bytes};
     if (!std::exchange(block.is_placed, true)) copy_in(block);
   }
 }
@@ -293,16 +227,16 @@ void DeviceMemory::write_all_given() {
 rope_operands DeviceMemory::operands(const CallDescriptor& call, const Workspace& workspace,
                                      std::uint32_t caller) {
   device_.wait_for_queued();
-  rope_operands o = operands_at(call, addresses_, workspace, caller);
+  rope_operands o = operands_at_addresses(call, addresses_, workspace, caller);
   o.stream = streams_[caller];
   return o;
 }
 
 WritableMemory DeviceMemory::writable(const CallDescriptor& call, bool with_caches) {
   WritableMemory memory(*this);
-  for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i)
-    if (is_written(call, i, with_caches)) {
-      const Block& block = *find(call.tensor[i].out);
+  for (const OperandPlace& operand : call.given())
+    if (operand.role == Operand::out || (with_caches && operand.role == Operand::cache)) {
+      const Block& block = *find(operand.region);
       memory.add(host_pointer(block.data()), block.bytes);
     }
   return memory;
@@ -323,7 +257,7 @@ Workspace DeviceMemory::workspace(std::size_t bytes, bool at_end) {
   if (!at_end && !left_in_workspace_.empty())
     device_.queue_write(block.data(), left_in_workspace_.data(),
                         std::min(bytes, left_in_workspace_.size()));
-  control_.mapped[workspace_region] = {block.data(), bytes};
+  control_.mapped[most_operands] = {block.data(), bytes};
   blocks_.push_back(std::move(block));
   return w;
 }

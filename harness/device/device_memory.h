@@ -155,9 +155,8 @@ class DeviceMemory final : public CallMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  void place(const protocol::CallDescriptor& call, Part part) override;
-  std::byte* frequencies() const override { return host_.frequencies(); }
-  std::byte* axis_of_pair() const override { return host_.axis_of_pair(); }
+  void place(const protocol::CallDescriptor& call, bool beside) override;
+  std::byte* of_problem(std::size_t operand) const override { return host_.of_problem(operand); }
   rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
                          std::uint32_t caller) override;
   WritableMemory writable(const protocol::CallDescriptor& call, bool with_caches) override;
@@ -201,7 +200,7 @@ class DeviceMemory final : public CallMemory {
   };
 
   Block* find(const protocol::Region& region);
-  Block& place_region(const protocol::CallDescriptor& call, int slot);
+  Block& place_region(const protocol::CallDescriptor& call, const protocol::OperandPlace& operand);
   void allocate(Block& block, std::size_t shift = 0);
   void retire(Block& workspace);
   void check_retired();
@@ -222,12 +221,12 @@ class DeviceMemory final : public CallMemory {
 
   protocol::Control& control_;
   Device& device_;
-  HostMemory host_;  ///< of inv_freq and axis_of_pair
+  HostMemory host_;  ///< of what the problem points to
   std::size_t zone_bytes_ = usual_zone_bytes;
   std::minstd_rand chance_{static_cast<std::uint32_t>(fresh_seed())};
   std::list<Block> blocks_;
   std::optional<Block> retired_;  // the workspace of an earlier call
-  std::byte* addresses_[protocol::region_count] = {};
+  std::byte* addresses_[protocol::most_operands] = {};
   cuda::StreamHandle streams_[protocol::most_callers] = {};
   cuda::StreamHandle captured_ = nullptr;  ///< the stream whose work is being captured
   KeptMemory kept_;

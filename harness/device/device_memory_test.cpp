@@ -40,15 +40,10 @@ class DeviceMemoryTest : public testing::Test {
     std::string why;
     device = Device::open(why);
     EXPECT_NE(device, nullptr) << why;
-    rope_problem& p = call.problem;
-    p.batch = p.tokens = 1;
-    p.tensor_count = 1;
-    p.tensor[0].heads = 1;
-    p.tensor[0].head_dim = 4;
-    p.tensor[0].in_dtype = p.tensor[0].out_dtype = ROPE_F32;
-    call.inv_freq = {0, page, 0, 0, 0};
-    call.tensor[0].in = {0, page, 16, 0, 0};
-    call.tensor[0].out = {page, far_bytes, 0, 1, 0};
+    call.count = 3;
+    call.operands[0] = {Operand::inv_freq, 0, 8, {0, page, 0, 0, 0}};
+    call.operands[1] = {Operand::in, 0, 16, {0, page, 16, 0, 0}};
+    call.operands[2] = {Operand::out, 0, 16, {page, far_bytes, 0, 1, 0}};
   }
 
   static void put(std::uint64_t at, char value) {
@@ -72,7 +67,7 @@ class DeviceMemoryTest : public testing::Test {
   // What collect() says after one byte was written, or "" if it holds.
   std::string after(const std::function<void(const rope_operands&)>& written) {
     DeviceMemory memory(control, *device);
-    memory.place(call, CallMemory::Part::all);
+    memory.place(call, false);
     written(memory.operands(call, {}, 0));
     try {
       memory.collect();
@@ -108,27 +103,27 @@ TEST_F(DeviceMemoryTest, OutputsComeBackAndHolesStayHoles) {
 TEST_F(DeviceMemoryTest, AWriteIntoAHoleIsFoundWithinAMebibyteOfItsEnds) {
   for (const std::int64_t at : {4'096, 1'048'576, 66'060'288, 67'104'767})
     EXPECT_EQ(after([&](const rope_operands& o) { poke(o.tensor[0].out, at, 1); }),
-              "apply wrote outside its rows: tensor 0 out, byte offset " + std::to_string(at));
+              "apply wrote outside its rows: q.out, byte offset " + std::to_string(at));
 }
 
 TEST_F(DeviceMemoryTest, AWriteIntoAnInputIsFoundByItsOffset) {
   EXPECT_EQ(after([&](const rope_operands& o) { poke(o.tensor[0].in, 3, 1); }),
-            "apply wrote into tensor 0 in, which is read-only: byte offset 3");
+            "apply wrote into q.in, which is read-only: byte offset 3");
   EXPECT_EQ(after([&](const rope_operands& o) { poke(o.tensor[0].in, -16, 9); }),
-            "apply wrote into tensor 0 in, which is read-only: byte offset -16");
+            "apply wrote into q.in, which is read-only: byte offset -16");
 }
 
 TEST_F(DeviceMemoryTest, AWriteIntoAZoneIsFound) {
   const auto in_page = static_cast<std::int64_t>(page);
   EXPECT_EQ(after([&](const rope_operands& o) { poke(o.tensor[0].in, -17, 1); }),
-            "apply wrote outside its buffers: 1 bytes before the pages of tensor 0 in");
+            "apply wrote outside its buffers: 1 bytes before the pages of q.in");
   EXPECT_EQ(after([&](const rope_operands& o) { poke(o.tensor[0].in, in_page - 16, 1); }),
-            "apply wrote outside its buffers: 0 bytes behind the pages of tensor 0 in");
+            "apply wrote outside its buffers: 0 bytes behind the pages of q.in");
   const auto zone = static_cast<std::int64_t>(DeviceMemory::usual_zone_bytes);
   EXPECT_EQ(after([&](const rope_operands& o) {
               poke(o.tensor[0].out, static_cast<std::int64_t>(far_bytes) + zone - 1, 1);
             }),
-            "apply wrote outside its buffers: 65535 bytes behind the pages of tensor 0 out");
+            "apply wrote outside its buffers: 65535 bytes behind the pages of q.out");
 }
 
 TEST_F(DeviceMemoryTest, TheLoadTakesABlockWhileCallsAreRepeatedIfThereIsRoom) {
@@ -152,7 +147,7 @@ TEST_F(DeviceMemoryTest, TheLoadTakesABlockWhileCallsAreRepeatedIfThereIsRoom) {
 
 TEST_F(DeviceMemoryTest, ExactBlocksHoldTheirBuffersAndNoMore) {
   setenv("ROPEWALK_DEVICE_MEMORY", "exact", 1);
-  call.tensor[0].out.mapped_bytes = page;
+  call.operands[2].region.mapped_bytes = page;
   const std::size_t free = device->free_bytes();
   std::size_t left = 0;
   EXPECT_EQ(after([&](const rope_operands&) { left = device->free_bytes(); }), "");

@@ -29,29 +29,18 @@ Region region_of(const Problem& problem, const std::vector<Placed>& places, int 
           0};
 }
 
-// The frequencies, and the axis of each pair, are sent as regions behind the buffers, at the end of
-// each region. A state gets a copy.
-struct Frequencies {
-  std::uint64_t bytes, axis_bytes, own_pages_bytes, pages_bytes;
-  explicit Frequencies(const Problem& problem)
-      : bytes(problem.inv_freq.size() * sizeof(double)),
-        axis_bytes(problem.source.axis_of_pair.size()),
-        own_pages_bytes(whole_pages(bytes)),
-        pages_bytes(own_pages_bytes + (axis_bytes == 0 ? 0 : whole_pages(axis_bytes))) {}
-  void write(const Problem& problem, std::byte* pages) const {
-    std::memcpy(pages + own_pages_bytes - bytes, problem.inv_freq.data(), bytes);
-    if (axis_bytes > 0)
-      std::memcpy(pages + pages_bytes - axis_bytes, problem.source.axis_of_pair.data(), axis_bytes);
-  }
-  void describe(CallDescriptor& call, std::uint64_t at) const {
-    const std::uint64_t own = own_pages_bytes, axes = pages_bytes - own;
-    call.inv_freq = {buffers_offset + at, own, own - bytes, 0, 0};
-    if (axes > 0) call.axis_of_pair = {buffers_offset + at + own, axes, axes - axis_bytes, 0, 0};
-  }
-};
+// What a problem points to lies in regions behind the buffers, at the end of each.
+std::uint64_t pages_of_problem(const Problem& problem) {
+  std::uint64_t pages = 0;
+  for (const OperandLayout& o : operands_of(problem.asked, problem))
+    if (is_of_problem(o.role)) pages += whole_pages(o.bytes());
+  return pages;
+}
 
+// Describes a call whose buffers have these places, and writes what its problem points to into
+// memory from byte `at` on. A question needs nothing else.
 CallDescriptor describe(const Problem& problem, const std::vector<Placed>& places, const Call& made,
-                        std::uint64_t frequencies_at) {
+                        std::byte* memory, std::uint64_t at) {
   CallDescriptor call{};
   call.workspace_at_end = made.at_end ? 1 : 0;
   call.state = made.state;
@@ -60,38 +49,39 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   call.nodes_reversed = problem.source.nodes_reversed ? 1 : 0;
   call.graph_first = problem.source.graph_first ? 1 : 0;
   call.problem = problem.asked;
-  call.problem.inv_freq = nullptr;
-  call.axes = problem.axes;
-  call.norm = problem.norm;
-  call.append = problem.append;
-  call.slots = region_of(problem, places, problem.slots_buffer, 0);
-  Frequencies(problem).describe(call, frequencies_at);
-  call.positions = region_of(problem, places, problem.positions_buffer, 0);
-  for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i) {
-    const TensorPlaces& t = problem.tensor[i];
-    const bool rotated = problem.asked.tensor[i].rotate != 0;
-    call.tensor[i].in = region_of(problem, places, t.in, t.in_at);
-    call.tensor[i].out = region_of(problem, places, t.out, t.out_at);
-    call.weight[i] = region_of(problem, places, t.weight, 0);
-    call.tensor[i].cos = region_of(problem, places, rotated ? t.cos : -1, 0);
-    call.tensor[i].sin = region_of(problem, places, rotated ? t.sin : -1, 0);
+  call.nodes = problem;
+  for (const OperandLayout& o : operands_of(problem.asked, problem)) {
+    const std::uint64_t bytes = o.bytes();
+    Region region{};
+    if (is_of_problem(o.role)) {
+      const std::uint64_t pages = whole_pages(bytes);
+      region = {buffers_offset + at, pages, pages - bytes, 0, 0};
+      const void* const from = o.role == Operand::inv_freq
+                                   ? static_cast<const void*>(problem.inv_freq.data())
+                                   : problem.source.axis_of_pair.data();
+      std::memcpy(memory + at + pages - bytes, from, bytes);
+      at += pages;
+    } else if (made.steps != step_supports) {
+      const Place& place = problem.place(o.role, o.tensor);
+      region = region_of(problem, places, place.buffer, place.at);
+    }
+    if (region.mapped_bytes > 0) call.operands[call.count++] = {o.role, o.tensor, bytes, region};
   }
   return call;
 }
 
-std::vector<NamedRegion> named_regions(const Problem& problem, const std::vector<Placed>& places) {
-  const auto region = [&](int buffer) {
-    if (buffer < 0) return NamedRegion{"nothing"};
+std::vector<NamedRegion> named_regions(const CallDescriptor& call, const Problem& problem,
+                                       const std::vector<Placed>& places) {
+  std::vector<NamedRegion> regions;
+  for (const OperandPlace& o : call.given()) {
+    const int buffer = problem.place(o.role, o.tensor).buffer;
     const auto i = static_cast<std::size_t>(buffer);
-    return NamedRegion{problem.buffers[i].name, places[i].lead, problem.buffers[i].content.size()};
-  };
-  std::vector<NamedRegion> regions{{"inv_freq"}, region(problem.positions_buffer)};
-  for (const TensorPlaces& t : problem.tensor)
-    for (const int buffer : {t.in, t.out, t.cos, t.sin}) regions.push_back(region(buffer));
-  for (const TensorPlaces& t : problem.tensor) regions.push_back(region(t.weight));
-  regions.push_back(region(problem.slots_buffer));
-  regions.push_back({"axis_of_pair"});
-  regions.push_back({"workspace"});
+    if (buffer < 0)
+      regions.push_back({operand_name(o.role, o.tensor)});
+    else
+      regions.push_back(
+          {problem.buffers[i].name, places[i].lead, problem.buffers[i].content.size()});
+  }
   return regions;
 }
 
@@ -109,11 +99,9 @@ Room lay_out(Subject& subject, const Problem& problem, const Call& call, std::ui
   room.places = place_buffers(problem, call, subject.facts, begin);
   const std::uint64_t data =
       room.places.empty() ? begin : room.places.back().offset + room.places.back().pages_bytes;
-  const Frequencies frequencies(problem);
-  room.end = data + frequencies.pages_bytes;
+  room.end = data + pages_of_problem(problem);
   room.memory = subject.worker.reserve_buffers(room.end);
-  frequencies.write(problem, room.memory + data);
-  room.call = describe(problem, room.places, call, data);
+  room.call = describe(problem, room.places, call, room.memory, data);
   return room;
 }
 
@@ -163,7 +151,7 @@ Answered ask(Subject& subject, std::span<const Problem> problems) {
       const Room room = lay_out(subject, problem, {step_supports}, begin);
       end = room.end;
       calls.push_back(room.call);
-      if (regions.empty()) regions = named_regions(problem, room.places);
+      if (regions.empty()) regions = named_regions(room.call, problem, room.places);
     }
     calls.front().callers = static_cast<std::uint32_t>(calls.size());
     answer.result = subject.worker.calls(subject.facts.index, calls, step_supports, regions);
@@ -271,53 +259,44 @@ struct Piece {
   std::uint64_t bytes;
 };
 
-std::int64_t table_row_at(const rope_problem& p, std::int64_t token, std::int64_t position) {
-  const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
-  return p.table_rows == 1 ? 0 : times(by_token ? token : position, p.table_row_stride);
+// Where the row of an operand begins that a call uses for a token: the row of a head, or of an
+// axis. What is used as a whole begins at 0. -1: the token has no row. Throws BadCase on overflow.
+std::int64_t row_at(const Problem& p, const OperandLayout& o, int placement, std::int64_t b,
+                    std::int64_t t, std::int64_t head_or_axis) {
+  const std::int64_t token = b * p.asked.tokens + t;
+  const HeadPlace head{o.tensor, b, t, head_or_axis};
+  if (o.role == Operand::in) return in_row(p, head);
+  if (is_output(o.role)) return out_row(p, placement, head);
+  if (o.role == Operand::positions)
+    return plus(position_index(p.asked, b, t), times(head_or_axis, p.axes.position_axis_stride));
+  if (o.role != Operand::cos && o.role != Operand::sin) return 0;
+  const std::size_t i =
+      static_cast<std::size_t>(head_or_axis * p.asked.batch * p.asked.tokens + token);
+  const std::int64_t position = (placement == 1 ? p.other_positions : p.positions)[i];
+  const std::int64_t row = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? token : position;
+  return plus(p.asked.table_rows == 1 ? 0 : times(row, p.asked.table_row_stride),
+              times(head_or_axis, p.axes.table_axis_stride));
 }
 
 // Calls visit(piece) for all that the call of a placement uses. `near` is laid out as `near.asked`
 // says; `far` has the same sizes. Throws BadCase if an index overflows.
-void for_each_piece(const Problem& near, const Problem& with_far_rows, int placement,
+void for_each_piece(const Problem& near, const Problem& far, int placement,
                     const std::function<void(const Piece&)>& visit) {
-  const rope_problem &p = near.asked, &far = with_far_rows.asked;
-  const auto show = [&](int buffer, std::int64_t far_at, std::int64_t near_at, std::int64_t count) {
-    if (buffer < 0) return;
-    const std::int64_t size = near.buffers[static_cast<std::size_t>(buffer)].element_bytes();
-    visit({buffer, far_at, near_at, static_cast<std::uint64_t>(count * size)});
-  };
-  const std::int64_t count = p.batch * p.tokens;
-  const auto& positions = placement == 1 ? near.other_positions : near.positions;
-  show(near.slots_buffer, 0, 0, count);
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-    show(near.tensor[i].weight, 0, 0, p.tensor[i].head_dim);
-  for (std::int64_t b = 0; b < p.batch; ++b)
-    for (std::int64_t t = 0; t < p.tokens; ++t) {
-      const std::int64_t token = b * p.tokens + t;
-      for (std::int64_t axis = 0; axis < near.source.axes; ++axis) {
-        const std::int64_t position = positions[static_cast<std::size_t>(axis * count + token)];
-        const auto plane = [&](const Problem& of) {
-          return position_index(of.asked, b, t) + times(axis, of.axes.position_axis_stride);
-        };
-        const auto table_row = [&](const Problem& of) {
-          return table_row_at(of.asked, token, position) + times(axis, of.axes.table_axis_stride);
-        };
-        show(near.positions_buffer, plane(with_far_rows), plane(near), 1);
-        for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-          for (const int table : {near.tensor[i].cos, near.tensor[i].sin})
-            show(table, table_row(with_far_rows), table_row(near), p.rotary_dim / 2);
-      }
-      for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
-        const TensorPlaces& at = near.tensor[i];
-        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
-          show(at.in, at.in_at + in_index(far, i, b, t, h), at.in_at + in_index(p, i, b, t, h),
-               p.tensor[i].head_dim);
-          const std::int64_t to = out_row(near, placement, {i, b, t, h});
-          if ((at.out != at.in || near.source.one_buffer) && to >= 0)
-            show(at.out, out_row(with_far_rows, placement, {i, b, t, h}), to, p.tensor[i].head_dim);
-        }
-      }
-    }
+  for (const OperandLayout& o : operands_of(near.asked, near)) {
+    const int buffer = near.place(o.role, o.tensor).buffer;
+    if (buffer < 0) continue;
+    const bool of_heads = o.role == Operand::in || is_output(o.role);
+    const bool is_whole = o.role == Operand::weight || o.role == Operand::slot;
+    const std::int64_t rows = of_heads   ? near.asked.tensor[o.tensor].heads
+                              : is_whole ? 1
+                                         : near.source.axes;
+    for (std::int64_t b = 0; b < near.asked.batch; ++b)
+      for (std::int64_t t = 0; t < near.asked.tokens; ++t)
+        for (std::int64_t i = 0; i < rows; ++i)
+          if (const std::int64_t to = row_at(near, o, placement, b, t, i); to >= 0)
+            visit({buffer, row_at(far, o, placement, b, t, i), to,
+                   static_cast<std::uint64_t>(o.extent.row * o.element_bytes)});
+  }
 }
 
 // True if the parent and its worker can map this many bytes, below 2^63, touched or not.
@@ -399,7 +378,7 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
   const CallResult result =
       with_side_effects(subject, problem,
                         subject.worker.call(subject.facts.index, room.call, call.steps,
-                                            named_regions(problem, room.places)));
+                                            named_regions(room.call, problem, room.places)));
   execution.result = hold_to_flags(subject, problem, result);
   if (execution.result.kind != CallResult::Kind::ok || (call.steps & step_apply) == 0) return;
   outputs.resize(problem.buffers.size());
@@ -435,8 +414,7 @@ void perform_far(Subject& subject, const Problem& problem, const Problem& far, c
         pages, whole_pages(byte_of(piece, piece.far) + piece.bytes + subject.facts.reads_past));
     require(pages >> 63 == 0, "the case's sizes overflow 64 bits");
   });
-  const Frequencies frequencies(problem);
-  auto end = static_cast<std::int64_t>(frequencies.pages_bytes);
+  auto end = static_cast<std::int64_t>(pages_of_problem(problem));
   for (Placed& p : places) {
     p.offset = static_cast<std::uint64_t>(end);
     end = plus(end, static_cast<std::int64_t>(p.pages_bytes));
@@ -447,7 +425,7 @@ void perform_far(Subject& subject, const Problem& problem, const Problem& far, c
     return;
   }
   std::byte* const memory = subject.worker.reserve_buffers(static_cast<std::uint64_t>(end));
-  frequencies.write(problem, memory);
+  const CallDescriptor described = describe(far, places, call, memory, 0);
   outputs.placement = call.placement;
   outputs.resize(problem.buffers.size());
   for (std::size_t i = 0; i < problem.buffers.size(); ++i)
@@ -466,12 +444,10 @@ void perform_far(Subject& subject, const Problem& problem, const Problem& far, c
     require(std::memcmp(far_bytes(piece), near, piece.bytes) == 0,
             "the strides put two positions or rows in the same place");
   });
-  std::vector<NamedRegion> regions = named_regions(problem, places);
+  std::vector<NamedRegion> regions = named_regions(described, problem, places);
   for (NamedRegion& region : regions) region.bytes = 0;  // not of the near problem
-  execution.result =
-      with_side_effects(subject, problem,
-                        subject.worker.call(subject.facts.index, describe(far, places, call, 0),
-                                            call.steps, regions));
+  execution.result = with_side_effects(
+      subject, problem, subject.worker.call(subject.facts.index, described, call.steps, regions));
   if (execution.result.kind != CallResult::Kind::ok) return;
   for_each([&](const Piece& piece) {
     if (at(problem.buffers, piece).writable)
@@ -524,23 +500,17 @@ CallResult perform_again(Subject& subject, const std::vector<PreparedState>& cal
     const Room room = lay_out(subject, problem, {step_repeat, placement, true, state.number}, end);
     end = room.end;
     write_buffers(problem, placement, room);
-    regions = named_regions(problem, room.places);
+    regions = named_regions(room.call, problem, room.places);
     calls.push_back(room.call);
     calls.back().callers = static_cast<std::uint32_t>(callers.size());
     calls.back().rounds = rounds;
-    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i)
-      if (shared && marks(&problem.append, i)) calls[caller].tensor[i].out = calls[0].tensor[i].out;
-    if (!shared || caller < 2) continue;
-    const auto share = [](Region& mine, const Region& other) {
-      if (mine.writable == 0) mine = other;
-    };
-    share(calls[caller].positions, calls[caller - 2].positions);
-    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
-      auto& mine = calls[caller].tensor[i];
-      const auto& other = calls[caller - 2].tensor[i];
-      share(mine.in, other.in);
-      share(mine.cos, other.cos);
-      share(mine.sin, other.sin);
+    for (std::uint32_t i = 0; shared && i < calls.back().count; ++i) {
+      OperandPlace& mine = calls.back().operands[i];
+      if (mine.role == Operand::cache)
+        mine = calls[0].operands[i];
+      else if (caller >= 2 && mine.region.writable == 0 && mine.role != Operand::slot &&
+               !is_of_problem(mine.role))
+        mine = calls[caller - 2].operands[i];
     }
   }
   return with_side_effects(subject, *callers[0].problem,

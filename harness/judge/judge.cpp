@@ -219,9 +219,8 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
           : rotations_of(p, subject.oracle, outputs.placement, at.tensor, at.b, tokens);
   const bool is_normalized = marks(&p.norm, at.tensor);
   const auto rotations = widen<Stored>(exact);
-  const TensorPlaces& places = p.tensor[at.tensor];
-  const std::byte* const in = given(p, outputs, places.in).data();
-  const std::byte* const out = outputs[static_cast<std::size_t>(places.out)].data();
+  const std::byte* const in = given(p, outputs, p.buffer(Operand::in, at.tensor)).data();
+  const std::byte* const out = outputs[static_cast<std::size_t>(p.output(at.tensor).buffer)].data();
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(Stored));
   const auto* of_token = rotations.data();
   for (const std::int64_t t : tokens) {
@@ -232,7 +231,7 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
                                 where, tally);
         continue;
       }
-      const auto from = places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
+      const auto from = in_row(p, at);
       const auto to = out_row(p, outputs.placement, at);
       compare_head_as<Stored>(rule,
                               {Pairing{p.asked.pairing}, in + (from + shape.rotary_offset) * bytes,
@@ -292,7 +291,6 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
                                    const std::vector<std::int64_t>& tokens) {
   const auto half = static_cast<std::size_t>(p.asked.rotary_dim / 2);
   std::vector<Rotation> out(tokens.size() * half);
-  const TensorPlaces& at = p.tensor[tensor];
   const auto fill = [&](auto&& rotation_of) {
     // The oracle has a table for each frequency, so the frequencies come first.
     for (std::size_t i = 0; i < half; ++i)
@@ -307,8 +305,8 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
     return out;
   }
   with_floating_type(Dtype{p.asked.table_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
-    const std::byte* const cos = given(p, placement, at.cos).data();
-    const std::byte* const sin = given(p, placement, at.sin).data();
+    const std::byte* const cos = given(p, placement, p.buffer(Operand::cos, tensor)).data();
+    const std::byte* const sin = given(p, placement, p.buffer(Operand::sin, tensor)).data();
     fill([&](std::size_t i, std::int64_t t, std::int64_t position) -> Rotation {
       const std::int64_t row =
           p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? b * p.asked.tokens + t : position;
@@ -334,15 +332,13 @@ PairValue InputPairs::operator[](std::int64_t pair) const {
     return {normalized_[static_cast<std::size_t>(e.first)],
             normalized_[static_cast<std::size_t>(e.second)]};
   }
-  const TensorPlaces& of = p.tensor[at_.tensor];
-  return load_pair(p, given(p, placement_, of.in),
-                   of.in_at + in_index(p.asked, at_.tensor, at_.b, at_.t, at_.h), at_.tensor, pair);
+  return load_pair(p, given(p, placement_, p.buffer(Operand::in, at_.tensor)), in_row(p, at_),
+                   at_.tensor, pair);
 }
 
 PairValue output_pair(const Problem& p, const Outputs& outputs, std::uint32_t tensor,
                       std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
-  const TensorPlaces& at = p.tensor[tensor];
-  return load_pair(p, outputs[static_cast<std::size_t>(at.out)],
+  return load_pair(p, outputs[static_cast<std::size_t>(p.output(tensor).buffer)],
                    out_row(p, outputs.placement, {tensor, b, t, h}), tensor, pair);
 }
 

@@ -282,8 +282,8 @@ TEST(PlacedBuffers, InputsBetweenOutputsKeepTheirBytes) {
   c.tensors[0].in.token = c.tensors[0].out.token = 10;
   Oracle oracle;
   const Problem p = make_problem(c, oracle);
-  const int buffer = p.tensor[0].out;
-  ASSERT_EQ(p.tensor[0].in, buffer);
+  const int buffer = p.output(0).buffer;
+  ASSERT_EQ(p.buffer(Operand::in), buffer);
   const Buffer& b = p.buffers[static_cast<std::size_t>(buffer)];
   for (const int placement : {0, 1}) {
     const std::uint64_t gaps = gap_bits(p, b, placement);

@@ -42,9 +42,9 @@ class Judged {
 
   void put(std::size_t placement, std::uint32_t tensor, std::int64_t b, std::int64_t t,
            std::int64_t h, std::int64_t pair, Value y) {
-    const TensorPlaces& at = problem.tensor[tensor];
-    auto& bytes = execution.outputs[placement][static_cast<std::size_t>(at.out)];
-    const std::int64_t row = at.out_at + out_index(problem.asked, tensor, b, t, h) +
+    const Place& at = problem.output(tensor);
+    auto& bytes = execution.outputs[placement][static_cast<std::size_t>(at.buffer)];
+    const std::int64_t row = at.at + out_index(problem.asked, tensor, b, t, h) +
                              problem.asked.tensor[tensor].rotary_offset;
     const auto [first, second] =
         pair_index(problem.asked.pairing, pair, problem.asked.rotary_dim / 2);

@@ -51,7 +51,7 @@ class Truths {
  public:
   Truths(const HeadRule& rule, const Problem& p, std::uint32_t tensor, const NormalizedHead& head)
       : rule_(rule), head_(head) {
-    const bool narrow = is_narrow(rule.dtype), weighted = p.tensor[tensor].weight >= 0;
+    const bool narrow = is_narrow(rule.dtype), weighted = p.buffer(Operand::weight, tensor) >= 0;
     const bool plus_one = weighted && p.norm.weight_plus_one != 0;
     const double u = rule.precision.u;
     rounds_norm_ = narrow && (rule.facts.flags & ROPE_ROUNDS_NORM) != 0;
@@ -148,11 +148,10 @@ void compare_any(HeadRule rule, const Truth& first, const Truth& second, const R
 }
 
 void normalize(const Problem& p, int placement, const HeadPlace& at, NormalizedHead& out) {
-  const TensorPlaces& places = p.tensor[at.tensor];
   const rope_tensor& s = p.asked.tensor[at.tensor];
   const Dtype dtype{s.in_dtype};
-  const auto& bytes = given(p, placement, places.in);
-  const std::int64_t row = places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
+  const auto& bytes = given(p, placement, p.buffer(Operand::in, at.tensor));
+  const std::int64_t row = in_row(p, at);
   const auto dims = static_cast<std::size_t>(s.head_dim);
   out.values.resize(dims), out.before_weight.resize(dims), out.weights.resize(dims);
   DoubleDouble sum;
@@ -171,8 +170,8 @@ void normalize(const Problem& p, int placement, const HeadPlace& at, NormalizedH
   if (!out.is_finite || !out.is_promised) return;
   const DoubleDouble factor = inverse_rms(sum, s.head_dim, p.norm.epsilon);
   out.factor = static_cast<double>(factor);
-  const std::byte* const weights =
-      places.weight >= 0 ? given(p, placement, places.weight).data() : nullptr;
+  const int own = p.buffer(Operand::weight, at.tensor);
+  const std::byte* const weights = own >= 0 ? given(p, placement, own).data() : nullptr;
   with_floating_type(Dtype{p.norm.weight_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
     for (std::size_t e = 0; e < dims; ++e) {
       DoubleDouble weight(1);
@@ -218,8 +217,7 @@ void compare_normalized_head(const HeadRule& rule, const Problem& p, const Outpu
                              const HeadPlace& at, const Rotation* rotations,
                              const std::function<std::string(std::int64_t)>& where, Tally& tally) {
   const rope_tensor& s = p.asked.tensor[at.tensor];
-  const TensorPlaces& places = p.tensor[at.tensor];
-  const auto& bytes = outputs[static_cast<std::size_t>(places.out)];
+  const auto& bytes = outputs[static_cast<std::size_t>(p.output(at.tensor).buffer)];
   const std::int64_t row = out_row(p, outputs.placement, at);
   const auto y = [&](std::int64_t e) { return load(bytes, rule.dtype, row + e); };
   thread_local NormalizedHead head;  // its memory is used again

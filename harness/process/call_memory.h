@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
+#include <vector>
 
-#include "harness/process/extension_chain.h"
+#include "harness/call/descriptor.h"
+#include "harness/call/operands.h"
 #include "harness/process/guarded_mapping.h"
 #include "harness/process/writable_memory.h"
 #include "harness/protocol.h"
@@ -36,17 +37,12 @@ struct Workspace {
 
 class CallMemory : public MemorySpace {
  public:
-  /// What is placed: all regions of a call, the frequencies alone, or all regions beside those of
-  /// the callers placed before.
-  enum class Part { all, frequencies, all_beside };
   /// Makes the regions of a call reachable. Those that an earlier call or caller used keep their
-  /// addresses. Throws StepFailed.
-  virtual void place(const protocol::CallDescriptor& call, Part part) = 0;
+  /// addresses. `beside`: the regions of the callers placed before stay as well. Throws StepFailed.
+  virtual void place(const protocol::CallDescriptor& call, bool beside) = 0;
 
-  /// inv_freq of the placed call, always in the host's memory.
-  virtual std::byte* frequencies() const = 0;
-  /// axis_of_pair of the placed call, the same; NULL: the positions have no axes.
-  virtual std::byte* axis_of_pair() const = 0;
+  /// What the problem of the placed call points to, always in the host's memory.
+  virtual std::byte* of_problem(std::size_t operand) const = 0;
 
   /// The other buffers of the placed call. Each of several callers has a stream of its own.
   /// The nodes of its chain stay until the caller's next call.
@@ -93,33 +89,14 @@ class CallMemory : public MemorySpace {
   virtual void unmap_all() = 0;
 
  protected:
-  static bool is_written(const protocol::CallDescriptor& call, std::uint32_t tensor,
-                         bool with_caches) {
-    return call.tensor[tensor].out.mapped_bytes != 0 &&
-           (with_caches || !marks(&call.append, tensor));
-  }
-  /// `addresses`: of the buffers, by protocol::Region.
-  rope_operands operands_at(const protocol::CallDescriptor& call, std::byte* const* addresses,
-                            const Workspace& workspace, std::uint32_t caller) {
-    rope_operands o{};
-    o.struct_size = sizeof o;
-    o.positions = addresses[1];
-    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
-      std::byte* const* at = addresses + 2 + 4 * i;
-      o.tensor[i] = {at[0], at[1], at[2], at[3]};
-    }
-    o.workspace = workspace.address;
-    OperandNodes& nodes = nodes_[caller] = {};
-    if (call.norm.tensors != 0) nodes.norm.ext = {ROPE_EXT_NORM, sizeof nodes.norm, nullptr};
-    if (call.append.tensors != 0)
-      nodes.append.ext = {ROPE_EXT_APPEND, sizeof nodes.append, nullptr};
-    nodes.append.slot = addresses[protocol::slots_region];
-    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
-      nodes.norm.weight[i] = addresses[protocol::weight_region + static_cast<int>(i)];
-      if (marks(&call.append, i)) nodes.append.cache[i] = std::exchange(o.tensor[i].out, nullptr);
-    }
-    o.next = nodes.chain();
-    return o;
+  /// `addresses`: of the operands of the call.
+  rope_operands operands_at_addresses(const protocol::CallDescriptor& call,
+                                      std::byte* const* addresses, const Workspace& workspace,
+                                      std::uint32_t caller) {
+    std::vector<Given> given{{Operand::workspace, 0, workspace.address}};
+    for (const protocol::OperandPlace& operand : call.given())
+      given.push_back({operand.role, operand.tensor, addresses[given.size() - 1]});
+    return operands_at(given, call.nodes, nodes_[caller]);
   }
 
   OperandNodes nodes_[protocol::most_callers];

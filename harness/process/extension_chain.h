@@ -1,4 +1,4 @@
-// The chains of extensions of a call: their nodes, and the check before a kernel sees a problem.
+// The check of a problem's chain of extensions, before a kernel sees it.
 #pragma once
 #include <string>
 
@@ -6,32 +6,6 @@
 #include "kernels/api/kernel.h"
 
 namespace ropewalk::harness {
-
-/// Puts those nodes before `next` that are of a kind, the first one first.
-inline const rope_ext* chain_of(const rope_ext* next) {
-  return next;
-}
-template <class Node, class... Nodes>
-const rope_ext* chain_of(const rope_ext* next, Node& node, Nodes&... others) {
-  const rope_ext* const rest = chain_of(next, others...);
-  if (node.ext.kind == 0) return rest;
-  node.ext.next = rest;
-  return &node.ext;
-}
-
-/// The structs that a problem's chain is made of. Those of kind 0 are left out.
-struct ProblemNodes {
-  rope_axes axes{};
-  rope_norm norm{};
-  rope_append append{};
-  const rope_ext* chain() { return chain_of(nullptr, axes, norm, append); }
-};
-/// The same of operands.
-struct OperandNodes {
-  rope_norm_operands norm{};
-  rope_append_operands append{};
-  const rope_ext* chain() { return chain_of(nullptr, append, norm); }
-};
 
 /// The number of bytes of a kind's struct in a problem's chain; 0: no problem has it.
 inline std::size_t extension_bytes(std::uint32_t kind) {

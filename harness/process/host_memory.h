@@ -24,27 +24,35 @@ class HostMemory final : public CallMemory {
   /// `control` is told which memory an entry may reach.
   explicit HostMemory(protocol::Control& control) : control_(control) {}
 
-  void place(const protocol::CallDescriptor& call, Part part) override {
+  void place(const protocol::CallDescriptor& call, bool) override {
+    place_if(call, [](Operand) { return true; });
+  }
+  /// Makes the regions of some roles reachable.
+  void place_if(const protocol::CallDescriptor& call, bool (*wanted)(Operand)) {
     try {
-      place_all(call, part == Part::frequencies);
+      std::fill(std::begin(control_.mapped), std::end(control_.mapped), protocol::MappedRegion{});
+      std::size_t at = 0;
+      for (const protocol::OperandPlace& operand : call.given()) {
+        if (wanted(operand.role)) map(operand.region, at);
+        ++at;
+      }
     } catch (const std::runtime_error& e) {  // too far apart for this machine's addresses
       throw StepFailed{protocol::Status::skipped, e.what()};
     }
   }
 
-  std::byte* frequencies() const override { return addresses_[0]; }
-  std::byte* axis_of_pair() const override { return addresses_[protocol::axis_region]; }
+  std::byte* of_problem(std::size_t operand) const override { return addresses_[operand]; }
 
   rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
                          std::uint32_t caller) override {
-    return operands_at(call, addresses_, workspace, caller);
+    return operands_at_addresses(call, addresses_, workspace, caller);
   }
 
   WritableMemory writable(const protocol::CallDescriptor& call, bool with_caches) override {
     WritableMemory memory(*this);
-    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i)
-      if (is_written(call, i, with_caches)) {
-        const GuardedMapping& mapping = find(call.tensor[i].out)->mapping;
+    for (const protocol::OperandPlace& operand : call.given())
+      if (operand.role == Operand::out || (with_caches && operand.role == Operand::cache)) {
+        const GuardedMapping& mapping = find(operand.region)->mapping;
         memory.add(mapping.data(), mapping.bytes());
       }
     return memory;
@@ -65,8 +73,8 @@ class HostMemory final : public CallMemory {
       const std::size_t kept = std::min(w.bytes, left_in_workspace_.size());
       std::copy_n(left_in_workspace_.begin(), kept, w.address);
     }
-    control_.mapped[protocol::workspace_region] = {reinterpret_cast<std::uint64_t>(w.address),
-                                                   w.bytes};
+    control_.mapped[protocol::most_operands] = {reinterpret_cast<std::uint64_t>(w.address),
+                                                w.bytes};
     return w;
   }
 
@@ -94,37 +102,18 @@ class HostMemory final : public CallMemory {
     GuardedMapping mapping;
   };
 
-  void place_all(const protocol::CallDescriptor& call, bool frequencies_alone) {
-    int next = 0;
-    const auto map_to = [&](int slot, const protocol::Region& region) {
-      addresses_[slot] = nullptr;
-      control_.mapped[slot] = {};
-      if (region.mapped_bytes == 0) return;
-      auto found = find(region);
-      if (found == mappings_.end()) {
-        const bool writable = region.writable != 0;
-        mappings_.push_back({region.file_offset, region.mapped_bytes, writable,
-                             GuardedMapping(protocol::memory_descriptor, region.file_offset,
-                                            region.mapped_bytes, writable)});
-        found = std::prev(mappings_.end());
-      }
-      const GuardedMapping& mapping = found->mapping;
-      addresses_[slot] = mapping.data() + region.at;
-      control_.mapped[slot] = {reinterpret_cast<std::uint64_t>(mapping.data()), mapping.bytes()};
-    };
-    const auto map = [&](const protocol::Region& region) { map_to(next++, region); };
-    map(call.inv_freq);
-    map_to(protocol::axis_region, call.axis_of_pair);
-    if (frequencies_alone) return;
-    map(call.positions);
-    for (const auto& t : call.tensor) {
-      map(t.in);
-      map(t.out);
-      map(t.cos);
-      map(t.sin);
+  void map(const protocol::Region& region, std::size_t operand) {
+    auto found = find(region);
+    if (found == mappings_.end()) {
+      const bool writable = region.writable != 0;
+      mappings_.push_back({region.file_offset, region.mapped_bytes, writable,
+                           GuardedMapping(protocol::memory_descriptor, region.file_offset,
+                                          region.mapped_bytes, writable)});
+      found = std::prev(mappings_.end());
     }
-    for (const protocol::Region& weight : call.weight) map(weight);
-    map(call.slots);
+    const GuardedMapping& mapping = found->mapping;
+    addresses_[operand] = mapping.data() + region.at;
+    control_.mapped[operand] = {reinterpret_cast<std::uint64_t>(mapping.data()), mapping.bytes()};
   }
 
   std::vector<Mapped>::iterator find(const protocol::Region& region) {
@@ -145,7 +134,7 @@ class HostMemory final : public CallMemory {
 
   protocol::Control& control_;
   std::vector<Mapped> mappings_;
-  std::byte* addresses_[protocol::region_count] = {};
+  std::byte* addresses_[protocol::most_operands] = {};
 };
 
 }  // namespace ropewalk::harness

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/system/process_stat.h"
+#include "harness/call/operands.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -64,7 +65,8 @@ double slowness() {
 double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags) {
   constexpr double usual_dim = 256;
   std::uint64_t bytes = 0;
-  for (const auto& tensor : call.tensor) bytes += tensor.in.mapped_bytes + tensor.out.mapped_bytes;
+  for (const protocol::OperandPlace& o : call.given())
+    if (o.role == Operand::in || is_output(o.role)) bytes += o.region.mapped_bytes;
   const double usual_s =
       std::max(1.0, static_cast<double>(call.problem.rotary_dim) / usual_dim) *
       std::clamp(limit_s_per_byte * static_cast<double>(bytes), 1.0, most_limit_s);

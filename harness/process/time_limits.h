@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "harness/protocol.h"
+#include "harness/call/descriptor.h"
 
 namespace ropewalk::harness {
 

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/call/descriptor.h"
+#include "harness/call/operands.h"
 #include "harness/process/call_memory.h"
 #include "harness/process/extension_chain.h"
 #include "harness/process/guarded_mapping.h"
@@ -269,13 +271,13 @@ inline void set_phase(protocol::Control& control, protocol::Phase phase) {
   control.phase = static_cast<std::uint32_t>(phase);
 }
 
-// The state between prepare and release, with the frequencies that must live as long.
+// The state between prepare and release, with what must live as long.
 struct Prepared {
   const rope_kernel* kernel = nullptr;
   KernelState state;
-  GuardedMapping inv_freq, axis_of_pair;
-  std::byte* frequencies_at = nullptr;
-  ProblemNodes nodes;  ///< of the problem's chain
+  std::vector<GuardedMapping> held;
+  std::vector<Given> of_problem;  ///< what the problem points to, copies in `held` once prepared
+  ProblemNodes nodes;             ///< of the problem's chain
 };
 
 class Caller {
@@ -301,11 +303,10 @@ class Caller {
     }
     placed_for_ = &kernel;
     set_phase(control_, protocol::Phase::copying);
-    memory_.place(call, steps == protocol::step_supports ? CallMemory::Part::frequencies
-                                                         : CallMemory::Part::all);
+    memory_.place(call, false);
     set_phase(control_, protocol::Phase::idle);
     if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0) {
-      hold_frequencies(call, (steps & protocol::step_prepare) != 0);
+      hold_problem(call, (steps & protocol::step_prepare) != 0);
       hold_chain(problem_of(call), kernel);
     }
     if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
@@ -345,38 +346,34 @@ class Caller {
     live_ = &states_[number];
   }
 
-  // inv_freq must keep its address until release, so it is copied out of the shared memory. If the
-  // kernel is only asked, it stays in the shared memory.
-  void hold_frequencies(const protocol::CallDescriptor& call, bool until_release) {
+  // What the problem points to must keep its address until release, so it is copied out of the
+  // shared memory. If the kernel is only asked, it stays in the shared memory.
+  void hold_problem(const protocol::CallDescriptor& call, bool until_release) {
     *live_ = {};
     const bool first_of_all = std::all_of(std::begin(states_), std::end(states_),
                                           [](const Prepared& s) { return s.kernel == nullptr; });
     if (first_of_all) memory_.forget_what_is_left();
-    const auto pairs = static_cast<std::size_t>(call.problem.rotary_dim / 2);
-    const auto hold = [&](int region, std::byte* given, std::size_t bytes, GuardedMapping& held) {
-      std::byte* at = given;
+    live_->nodes = call.nodes;
+    std::size_t next = 0;
+    for (const protocol::OperandPlace& operand : call.given()) {
+      const std::size_t i = next++;
+      if (!is_of_problem(operand.role)) continue;
+      std::byte* at = memory_.of_problem(i);
       if (until_release) {
-        held = GuardedMapping(bytes);
-        at = held.data() + held.bytes() - bytes;
-        std::memcpy(at, given, bytes);
+        GuardedMapping& held = live_->held.emplace_back(operand.bytes);
+        std::byte* const copy = held.data() + held.bytes() - operand.bytes;
+        std::memcpy(copy, at, operand.bytes);
         held.make_read_only();
+        at = copy;
       }
-      control_.mapped[region] = {reinterpret_cast<std::uint64_t>(at), bytes};
-      return at;
-    };
-    live_->frequencies_at = hold(0, memory_.frequencies(), pairs * sizeof(double), live_->inv_freq);
-    live_->nodes = {call.axes, call.norm, call.append};
-    if (call.norm.tensors == 0) live_->nodes.norm.ext.kind = 0;
-    if (call.append.tensors == 0) live_->nodes.append.ext.kind = 0;
-    if (call.axes.axes == 0) live_->nodes.axes.ext.kind = 0;
-    if (call.axes.axes == 0) return;
-    live_->nodes.axes.axis_of_pair = reinterpret_cast<const std::uint8_t*>(
-        hold(protocol::axis_region, memory_.axis_of_pair(), pairs, live_->axis_of_pair));
+      control_.mapped[i] = {reinterpret_cast<std::uint64_t>(at), operand.bytes};
+      live_->of_problem.push_back({operand.role, operand.tensor, at});
+    }
   }
 
   rope_problem problem_of(const protocol::CallDescriptor& call) {
     rope_problem p = call.problem;
-    p.inv_freq = reinterpret_cast<const double*>(live_->frequencies_at);
+    for (const Given& given : live_->of_problem) set_address(p, live_->nodes, given.role, given.at);
     p.next = live_->nodes.chain();
     return p;
   }
@@ -507,7 +504,7 @@ class Caller {
   }
 
   Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
-    control_.mapped[protocol::workspace_region] = {};
+    control_.mapped[protocol::most_operands] = {};
     set_phase(control_, protocol::Phase::workspace);
     const std::size_t bytes = live_->state.workspace_bytes(watch_, kernel, p, growth_);
     return memory_.workspace(bytes, at_end);
@@ -522,7 +519,7 @@ class Caller {
     std::vector<Workspace> workspaces;
     for (std::uint32_t i = 0; i < callers; ++i) {
       use_state(calls[i].state);
-      memory_.place(calls[i], i == 0 ? CallMemory::Part::all : CallMemory::Part::all_beside);
+      memory_.place(calls[i], i > 0);
       const bool alone = callers == 1;
       CallSite site{problem_of(calls[i]),
                     {},

@@ -59,12 +59,13 @@ std::string cause_of_kill() {
 // Names the buffer that the noted address belongs to, and the offset from the buffer's first byte.
 std::string place_of_fault(const Control& c, const std::vector<NamedRegion>& regions) {
   constexpr std::uint64_t near = GuardedMapping::widest_guard;  // no other buffer is this near
+  const NamedRegion workspace{operand_name(Operand::workspace, 0)};
   std::string best;
   std::uint64_t best_distance = near;
-  for (std::size_t i = 0; i < std::min<std::size_t>(region_count, regions.size()); ++i) {
+  for (std::size_t i = 0; i <= most_operands; ++i) {
     const MappedRegion& m = c.mapped[i];
-    if (m.bytes == 0) continue;
-    const NamedRegion& r = regions[i];
+    if (m.bytes == 0 || (i >= regions.size() && i < most_operands)) continue;
+    const NamedRegion& r = i < regions.size() ? regions[i] : workspace;
     const std::uint64_t bytes = r.bytes != 0 ? r.bytes : m.bytes;
     const std::uint64_t begin = m.begin + r.lead, end = begin + bytes, at = c.fault_address;
     const bool inside = at >= begin && at < end;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/call/descriptor.h"
 #include "harness/process/time_limits.h"
 #include "harness/protocol.h"
 #include "harness/worker/own_executable.h"
@@ -131,7 +132,7 @@ class Worker {
   /// memory.
   std::byte* reserve_buffers(std::size_t bytes);
 
-  /// Runs steps of a call. `regions` (protocol::region_count entries) name the buffers in messages.
+  /// Runs steps of a call. `regions` name its operands in messages.
   CallResult call(std::uint32_t kernel, const protocol::CallDescriptor& call, std::uint32_t steps,
                   const std::vector<NamedRegion>& regions) {
     return calls(kernel, {&call, 1}, steps, regions);

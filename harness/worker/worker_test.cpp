@@ -243,9 +243,11 @@ TEST(TimeLimits, AreOfTheDataAndTheMachine) {
   protocol::CallDescriptor call{};
   EXPECT_GE(slowness(), 1);
   EXPECT_EQ(apply_limit_s(call), slowness());
-  call.tensor[0].in.mapped_bytes = call.tensor[1].out.mapped_bytes = 25'000'000;
+  call.count = 3;
+  call.operands[0] = {Operand::in, 0, 0, {0, 25'000'000, 0, 0, 0}};
+  call.operands[1] = {Operand::out, 1, 0, {0, 25'000'000, 0, 0, 0}};
   EXPECT_DOUBLE_EQ(apply_limit_s(call), 10 * slowness());
-  call.tensor[2].in.mapped_bytes = std::uint64_t{1} << 40U;
+  call.operands[2] = {Operand::in, 2, 0, {0, std::uint64_t{1} << 40U, 0, 0, 0}};
   EXPECT_DOUBLE_EQ(apply_limit_s(call), 20 * slowness());
   for (const auto& [part_s, limit_s] :
        {std::pair{0.001, 7.0}, {0.5, 32.0}, {100.0, 200 * slowness()}})

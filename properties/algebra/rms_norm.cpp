@@ -41,8 +41,7 @@ void scale_rows(Problem& p, double factor) {
     if (!marks(&p.norm, at.tensor)) return;
     auto& bytes = input_bytes(p, placement, at.tensor);
     const Dtype dtype = tensor_dtype(p.source, at.tensor);
-    const std::int64_t row =
-        p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
+    const std::int64_t row = in_row(p, at);
     for (std::int64_t e = row; e < row + p.asked.tensor[at.tensor].head_dim; ++e)
       if (done.emplace(bytes.data(), e).second)
         store(bytes, dtype, e, factor * load(bytes, dtype, e));
@@ -104,17 +103,15 @@ Finding check_norm_head_alone(Subject& subject, const Case& c) {
     const std::int64_t d = struck_element(c, at);
     if (d < 0) return;
     const double value = d % 2 == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
-    store(
-        input_bytes(problem, placement, at.tensor), tensor_dtype(c, at.tensor),
-        problem.tensor[at.tensor].in_at + in_index(problem.asked, at.tensor, at.b, at.t, at.h) + d,
-        value);
+    store(input_bytes(problem, placement, at.tensor), tensor_dtype(c, at.tensor),
+          in_row(problem, at) + d, value);
   });
   const Run struck = run(subject, std::move(problem));
   if (struck.failed()) return struck.failure;
   Tally tally;
   for_each_head_of(struck.problem, [&](int placement, const HeadPlace& at) {
     const std::int64_t row = out_row(struck.problem, placement, at);
-    const auto out = static_cast<std::size_t>(struck.problem.tensor[at.tensor].out);
+    const auto out = static_cast<std::size_t>(struck.problem.output(at.tensor).buffer);
     const Dtype dtype = tensor_dtype(c, at.tensor);
     const bool is_struck = struck_element(c, at) >= 0;
     bool finite = true, same = true;

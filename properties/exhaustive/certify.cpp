@@ -80,7 +80,8 @@ class Caller {
     inv_freq_ = frequencies_of(case_of(subject.facts, plan, {}));
     for (std::int64_t at = 0; at < vectors; ++at) {
       const Problem problem = make_problem(case_at({{at, at}, {}}), subject.oracle);
-      const auto& row = problem.buffers[static_cast<std::size_t>(problem.tensor[0].in)].content;
+      const auto& row =
+          problem.buffers[static_cast<std::size_t>(problem.buffer(Operand::in))].content;
       rows_.insert(rows_.end(), row.begin(), row.end());
     }
     for (std::uint32_t bits = 0; plan.dtype != Dtype::f32 && bits >> 16 == 0; ++bits)
@@ -105,43 +106,42 @@ class Caller {
     to.problem.min_position = plan_.first;
     to.problem.max_position = plan_.last;
     to.workspace_at_end = 1;
-    std::vector<NamedRegion> names(region_count, {"nothing"});
-    names[workspace_region] = {"workspace"};
+    std::vector<NamedRegion> names;
     constexpr std::uint64_t cache_line = 64;
     std::uint64_t next = 0;
-    const auto place = [&](const char* what, std::uint64_t room, std::uint64_t used,
-                           bool writable) {
-      Region region{buffers_offset + next, whole_pages(room), 0, writable ? 1u : 0u, 0};
+    const auto place = [&](Operand role, std::uint64_t room, std::uint64_t used) -> Region& {
+      Region region{buffers_offset + next, whole_pages(room), 0, is_output(role) ? 1u : 0u, 0};
       region.at = (region.mapped_bytes - used) / cache_line * cache_line;
       next += region.mapped_bytes;
-      return std::pair(region, NamedRegion{what, region.at, used});
+      names.push_back({operand_name(role, 0), region.at, used});
+      to.operands[to.count] = {role, 0, used, region};
+      return to.operands[to.count++].region;
     };
     const auto longest = static_cast<std::uint64_t>(plan_.longest_call());
     const auto count = static_cast<std::uint64_t>(call.positions.count());
     const auto bytes = static_cast<std::uint64_t>(data_type(call.form.position_dtype).bytes);
     const auto frequencies = inv_freq_.size() * sizeof(double);
-    std::tie(to.inv_freq, names[0]) = place("inv_freq", frequencies, frequencies, false);
-    std::tie(to.positions, names[1]) =
-        place("positions", longest * sizeof(std::int64_t), count * bytes, false);
-    auto& q = to.tensor[0];
+    const Region& inv_freq = place(Operand::inv_freq, frequencies, frequencies);
+    const Region& positions =
+        place(Operand::positions, longest * sizeof(std::int64_t), count * bytes);
     const std::uint64_t row = vector_of(call.positions.first) * row_bytes();
     const std::uint64_t in_from = row_bytes() % cache_line == 0 ? 0 : row;
     const std::uint64_t input_rows = longest + vectors;
-    std::tie(q.in, names[2]) = place("q.in", input_rows * row_bytes(), count * row_bytes(), false);
-    q.in.at = names[2].lead = row - in_from;
-    std::tie(q.out, names[3]) = place("q.out", longest * row_bytes(), count * row_bytes(), true);
+    Region& in = place(Operand::in, input_rows * row_bytes(), count * row_bytes());
+    in.at = names.back().lead = row - in_from;
+    const Region& out = place(Operand::out, longest * row_bytes(), count * row_bytes());
     std::byte* const memory = subject_.worker.reserve_buffers(next) - buffers_offset;
     const auto at = [&](const Region& region) { return memory + region.file_offset + region.at; };
-    std::memcpy(at(to.inv_freq), inv_freq_.data(), frequencies);
-    out_ = at(q.out);
+    std::memcpy(at(inv_freq), inv_freq_.data(), frequencies);
+    out_ = at(out);
     for (std::uint64_t t = 0; t < count; ++t) {
       const std::int64_t position = call.positions.first + static_cast<std::int64_t>(t);
-      std::memcpy(at(to.positions) + t * bytes, &position, bytes);  // a little-endian integer
+      std::memcpy(at(positions) + t * bytes, &position, bytes);  // a little-endian integer
       std::memcpy(out_ + t * row_bytes(), poison_.data(), row_bytes());
     }
     const bool are_there = in_from == in_from_ && starts_ == subject_.worker.starts();
     for (std::uint64_t r = 0; !are_there && r < input_rows; ++r)
-      std::memcpy(memory + q.in.file_offset + r * row_bytes(),
+      std::memcpy(memory + in.file_offset + r * row_bytes(),
                   rows_.data() + (in_from + r * row_bytes()) % rows_.size(), row_bytes());
     in_from_ = in_from;
     starts_ = subject_.worker.starts();

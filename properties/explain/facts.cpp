@@ -31,9 +31,8 @@ std::optional<C> Facts::rotation_of_pair(Seen s, std::int64_t i) const {
 }
 
 double Facts::element(const Seen& s, const HeadPlace& at, std::int64_t e) const {
-  const TensorPlaces& places = p_.tensor[at.tensor];
-  return load(given(p_, s.placement, places.in), Dtype{p_.asked.tensor[at.tensor].in_dtype},
-              places.in_at + in_index(p_.asked, at.tensor, at.b, at.t, at.h) + e);
+  return load(given(p_, s.placement, p_.buffer(Operand::in, at.tensor)),
+              Dtype{p_.asked.tensor[at.tensor].in_dtype}, in_row(p_, at) + e);
 }
 
 C Facts::pair_of(const Seen& s, const HeadPlace& at) const {

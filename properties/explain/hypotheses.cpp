@@ -41,7 +41,7 @@ struct GivenHead {
 };
 
 double weight_of(const Problem& p, const Seen& s, std::uint32_t tensor, std::int64_t d, bool one) {
-  const int weight = p.tensor[tensor].weight;
+  const int weight = p.buffer(Operand::weight, tensor);
   if (weight < 0 || d >= p.asked.tensor[tensor].head_dim) return 1;
   return load(given(p, s.placement, weight), Dtype{p.norm.weight_dtype}, d) + (one ? 1 : 0);
 }

@@ -36,8 +36,8 @@ std::int64_t entry_of(const Problem& p, const Seen& s, std::int64_t distance) {
 // The rotation at this index of the given table, if its elements are of this type; empty: it lies
 // behind the table.
 std::optional<C> entries_at(const Problem& p, const Seen& s, std::int64_t at, Dtype type) {
-  const TensorPlaces& t = p.tensor[s.at.tensor];
-  const auto &cos = given(p, s.placement, t.cos), &sin = given(p, s.placement, t.sin);
+  const auto &cos = given(p, s.placement, p.buffer(Operand::cos, s.at.tensor)),
+             &sin = given(p, s.placement, p.buffer(Operand::sin, s.at.tensor));
   if ((at + 1) * data_type(type).bytes > std::min(std::ssize(cos), std::ssize(sin))) return {};
   return C{load(cos, type, at), load(sin, type, at)};
 }

@@ -30,13 +30,13 @@ bool has_too_many(const Case& c) {
 // One element of an output, after a call.
 struct Element {
   Element(const Problem& p, const Outputs& outputs, const HeadPlace& at, std::int64_t element) {
-    const TensorPlaces& places = p.tensor[at.tensor];
-    const Buffer& buffer = p.buffers[static_cast<std::size_t>(places.out)];
+    const int out = p.output(at.tensor).buffer;
+    const Buffer& buffer = p.buffers[static_cast<std::size_t>(out)];
     const std::int64_t bytes = buffer.element_bytes();
     const std::int64_t from = bytes * (out_row(p, outputs.placement, at) + element);
-    now = outputs[static_cast<std::size_t>(places.out)].data() + from;
-    const std::byte* before = given(p, outputs.placement, places.out).data() + from;
-    unwritten = places.in != places.out &&
+    now = outputs[static_cast<std::size_t>(out)].data() + from;
+    const std::byte* before = given(p, outputs.placement, out).data() + from;
+    unwritten = p.buffer(Operand::in, at.tensor) != out &&
                 (buffer.holds_input ? std::memcmp(now, before, static_cast<std::size_t>(bytes)) == 0
                                     : is_poison(now, buffer.dtype, poison_of(outputs.placement)));
     read_poison = is_poison_of_any_sign(now, buffer.dtype, Poison::read_only);
@@ -65,10 +65,10 @@ void for_each_copied(const Problem& problem, int placement, Visit&& visit) {
 }
 
 const std::byte* input_of(const Problem& p, int placement, const HeadPlace& at, std::int64_t e) {
-  const TensorPlaces& places = p.tensor[at.tensor];
-  const std::int64_t index = places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h) + e;
-  return given(p, placement, places.in).data() +
-         index * p.buffers[static_cast<std::size_t>(places.in)].element_bytes();
+  const int in = p.buffer(Operand::in, at.tensor);
+  const std::int64_t index = in_row(p, at) + e;
+  return given(p, placement, in).data() +
+         index * p.buffers[static_cast<std::size_t>(in)].element_bytes();
 }
 
 void add_copies(Scene& scene, const Outputs& outputs) {
@@ -130,12 +130,11 @@ void add_pairs(Scene& scene, Subject& subject, const Outputs& outputs) {
 void tame_copies(Problem& p) {
   for (const int placement : {0, 1})
     for_each_copied(p, placement, [&](const HeadPlace& at, std::int64_t e) {
-      const auto in = static_cast<std::size_t>(p.tensor[at.tensor].in);
+      const auto in = static_cast<std::size_t>(p.buffer(Operand::in, at.tensor));
       auto& other = p.other_inputs[in];
       auto& bytes = placement == 1 && !other.empty() ? other : p.buffers[in].content;
       const Dtype dtype = tensor_dtype(p.source, at.tensor);
-      const std::int64_t index =
-          p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h) + e;
+      const std::int64_t index = in_row(p, at) + e;
       store(bytes, dtype, index,
             unit_value(hash(p.source.seed, 0x7a3e, placement, index),
                        data_type(dtype).format.mantissa));
@@ -158,8 +157,8 @@ bool fill_tables(Problem& p, Oracle& oracle) {
           store(p.buffers[static_cast<std::size_t>(buffer)].content, dtype, at,
                 static_cast<double>(value));
         };
-        put(p.tensor[i].cos, r.re);
-        put(p.tensor[i].sin, r.im);
+        put(p.buffer(Operand::cos, i), r.re);
+        put(p.buffer(Operand::sin, i), r.im);
       }
   return true;
 }
@@ -206,7 +205,7 @@ std::string first_wrong(const Scene& scene) {
                        [](const Copied& e) { return e.wrong; });
   if (all.empty()) return {};
   const auto index = [&](const Copied& w) {
-    return out_row(p, w.placement, w.at) - p.tensor[w.at.tensor].out_at + w.element;
+    return out_row(p, w.placement, w.at) - p.output(w.at.tensor).at + w.element;
   };
   const Copied& w = *std::ranges::min_element(all, [&](const Copied& a, const Copied& b) {
     return std::tuple(a.placement, a.at.tensor, index(a)) <
@@ -240,7 +239,7 @@ Subject put_right(const Subject& subject, const std::function<void(const Scene&)
       return out_row(problem, outputs.placement, at);
     };
     const auto bytes_of = [&](const HeadPlace& at) -> auto& {
-      return outputs[static_cast<std::size_t>(problem.tensor[at.tensor].out)];
+      return outputs[static_cast<std::size_t>(problem.output(at.tensor).buffer)];
     };
     for (const Seen& s : scene.pairs) {
       if (!s.wrong) continue;

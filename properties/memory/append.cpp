@@ -54,7 +54,7 @@ void keep_rows(const Run& before, Problem& problem) {
   for (const int placement : {0, 1})
     for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i) {
       if (!marks(&problem.append, i)) continue;
-      const auto buffer = static_cast<std::size_t>(problem.tensor[i].out);
+      const auto buffer = static_cast<std::size_t>(problem.output(i).buffer);
       Buffer& b = problem.buffers[buffer];
       const auto& from = before.execution.outputs[static_cast<std::size_t>(placement)][buffer];
       auto& to = placement == 0 ? b.content : problem.other_inputs[buffer];

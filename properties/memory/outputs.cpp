@@ -76,19 +76,18 @@ const Registered unwritten_outputs({
 void compare_row(const Problem& p, const Outputs& outputs, std::uint32_t tensor, std::int64_t b,
                  std::int64_t t, std::int64_t h, Tally& tally) {
   const rope_tensor& s = p.asked.tensor[tensor];
-  const TensorPlaces& at = p.tensor[tensor];
-  const auto size =
-      static_cast<std::size_t>(p.buffers[static_cast<std::size_t>(at.out)].element_bytes());
-  const std::byte* in = given(p, outputs, at.in).data();
-  const std::byte* out = outputs[static_cast<std::size_t>(at.out)].data();
-  const std::int64_t in_row = at.in_at + in_index(p.asked, tensor, b, t, h);
+  const auto to = static_cast<std::size_t>(p.output(tensor).buffer);
+  const auto size = static_cast<std::size_t>(p.buffers[to].element_bytes());
+  const std::byte* in = given(p, outputs, p.buffer(Operand::in, tensor)).data();
+  const std::byte* out = outputs[to].data();
+  const std::int64_t from = in_row(p, {tensor, b, t, h});
   const std::int64_t out_row = harness::out_row(p, outputs.placement, {tensor, b, t, h});
   if (out_row < 0 || marks(&p.norm, tensor)) return;  // what is normalized is compared with truth
   for (std::int64_t e = 0; e < s.head_dim; ++e) {
     const bool rotated =
         s.rotate != 0 && e >= s.rotary_offset && e < s.rotary_offset + p.asked.rotary_dim;
     if (rotated) continue;
-    const bool equal = std::memcmp(in + static_cast<std::size_t>(in_row + e) * size,
+    const bool equal = std::memcmp(in + static_cast<std::size_t>(from + e) * size,
                                    out + static_cast<std::size_t>(out_row + e) * size, size) == 0;
     tally.add(equal ? 0 : 1, 0, [&](Finding& f) {
       f.where = fmt::format("{} element {}", place_text(tensor, b, t, h), e);

@@ -89,8 +89,7 @@ PairValue pair_of(const OutputSide& side, const HeadPlace& at, std::int64_t pair
 }
 
 const std::byte* OutputSide::row(const HeadPlace& at) const {
-  const TensorPlaces& places = problem.tensor[at.tensor];
-  const auto buffer = static_cast<std::size_t>(places.out);
+  const auto buffer = static_cast<std::size_t>(problem.output(at.tensor).buffer);
   return outputs[buffer].data() +
          out_row(problem, outputs.placement, at) * problem.buffers[buffer].element_bytes();
 }
@@ -230,10 +229,9 @@ class CellComparison {
     Outputs given = execution.outputs[0];
     std::vector<std::size_t> next(outputs.tensors.size(), 0);
     for_each_row(problem, [&](const HeadPlace& at) {
-      const TensorPlaces& places = problem.tensor[at.tensor];
       const std::int64_t row = out_row(problem, given.placement, at);
       for (std::int64_t e = 0; e < problem.asked.tensor[at.tensor].head_dim; ++e)
-        store(given[static_cast<std::size_t>(places.out)], c.dtype, row + e,
+        store(given[static_cast<std::size_t>(problem.output(at.tensor).buffer)], c.dtype, row + e,
               outputs.tensors.at(at.tensor).values.at(next[at.tensor]++));
     });
     ++out_.cases;

@@ -166,7 +166,7 @@ Case near(Case c) {
 void move_slots(Problem& out, std::int64_t by) {
   const std::int64_t pages = by / out.append.page_size + 1;
   out.append.pages += pages;
-  const auto buffer = static_cast<std::size_t>(out.slots_buffer);
+  const auto buffer = static_cast<std::size_t>(out.buffer(Operand::slot));
   const auto move = [&](std::vector<std::int64_t>& slots, std::vector<std::byte>& bytes) {
     for (std::int64_t& slot : slots) slot += slot < 0 ? 0 : pages * out.append.page_size;
     if (!bytes.empty()) std::memcpy(bytes.data(), slots.data(), bytes.size());
