@@ -1,6 +1,7 @@
 // The operands of a call, listed once: what each is for, which elements it has, and where its
 // address stands in the structs of the contract. Nothing here knows a case.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -72,6 +73,28 @@ struct OperandLayout {
     return static_cast<std::uint64_t>(saturating_product({extent.elements(), element_bytes}));
   }
 };
+
+/// A kind of extension: its struct is rope_NAME in a problem, and rope_NAME_operands in operands.
+struct ExtensionKind {
+  std::uint32_t kind;
+  const char* name;
+  std::size_t problem_bytes, operand_bytes;  ///< 0: it has no struct there
+  const char* refused;                       ///< for a kernel that does not name it
+};
+inline constexpr std::array<ExtensionKind, 3> extension_kinds{{
+    {ROPE_EXT_AXES, "axes", sizeof(rope_axes), 0,
+     "positions with axes, which the kernel does not name (ROPE_EXT_AXES)"},
+    {ROPE_EXT_NORM, "norm", sizeof(rope_norm), sizeof(rope_norm_operands),
+     "a norm, which the kernel does not name (ROPE_EXT_NORM)"},
+    {ROPE_EXT_APPEND, "append", sizeof(rope_append), sizeof(rope_append_operands),
+     "a paged cache, which the kernel does not name (ROPE_EXT_APPEND)"},
+}};
+inline constexpr std::size_t largest_extension_bytes = sizeof(rope_append);
+/// NULL: no problem has such a kind.
+inline const ExtensionKind* extension_kind(std::uint32_t kind) {
+  const auto* const found = std::ranges::find(extension_kinds, kind, &ExtensionKind::kind);
+  return found == extension_kinds.end() ? nullptr : found;
+}
 
 /// Puts those nodes before `next` that are of a kind, the first one first.
 inline const rope_ext* chain_of(const rope_ext* next) {

@@ -228,12 +228,11 @@ rope_append append_asked(const Case& c, const rope_problem& p) {
   return append;
 }
 
-void fill_weight(const Case& c, std::uint64_t seed, std::uint32_t tensor, Dtype dtype,
-                 std::vector<std::byte>& bytes) {
+void fill_weight(const Case& c, std::uint32_t tensor, Dtype dtype, std::vector<std::byte>& bytes) {
   const int mantissa = data_type(dtype).format.mantissa;
   const std::vector<double>& given = c.tensors[tensor].weights;
   for (std::int64_t d = 0; d < c.tensors[tensor].head_dim; ++d) {
-    const std::uint64_t bits = hash(seed, 0x3e1, tensor, d);
+    const std::uint64_t bits = hash(c.seed, 0x3e1, tensor, d);
     constexpr double times[] = {1, 2, 1, 2, 1, 2, 0, 8};  // of either sign
     store(bytes, dtype, d,
           given.empty() ? unit_value(bits, mantissa) * times[bits % 8]

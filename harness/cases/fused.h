@@ -34,8 +34,7 @@ rope_norm norm_asked(const Case& c);
 rope_append append_asked(const Case& c, const rope_problem& p);
 
 /// The weights of a tensor, and the slots, as a kernel reads them.
-void fill_weight(const Case& c, std::uint64_t seed, std::uint32_t tensor, Dtype dtype,
-                 std::vector<std::byte>& bytes);
+void fill_weight(const Case& c, std::uint32_t tensor, Dtype dtype, std::vector<std::byte>& bytes);
 void fill_slots(const std::vector<std::int64_t>& slots, Dtype dtype, std::vector<std::byte>& bytes);
 
 /// Throws BadCase if two elements of the caches that lie in this buffer are one.

@@ -14,8 +14,8 @@ Problem laid_out(const std::string& text) {
 }
 
 double input(const Problem& p, int placement, const HeadPlace& at, std::int64_t e) {
-  return load(given(p, placement, p.buffer(Operand::in, at.tensor)), tensor_dtype(p.source, at.tensor),
-              in_row(p, at) + e);
+  return load(given(p, placement, p.buffer(Operand::in, at.tensor)),
+              tensor_dtype(p.source, at.tensor), in_row(p, at) + e);
 }
 
 TEST(Inputs, PairsLieWhereTheContractPutsThem) {

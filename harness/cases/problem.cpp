@@ -14,83 +14,48 @@
 namespace ropewalk::harness {
 namespace {
 
-// The table rows of one tensor, for all positions of a case. They are made frequency by frequency:
-// the oracle has a table for each, which then stays in the cache.
-class TableRows {
- public:
-  TableRows(const Problem& out, Oracle& oracle, std::uint32_t tensor)
-      : asked_(out.asked),
-        axis_stride_(out.axes.table_axis_stride),
-        type_{out.asked.table_dtype},
-        positions_(out.positions) {
-    positions_.insert(positions_.end(), out.other_positions.begin(), out.other_positions.end());
-    std::sort(positions_.begin(), positions_.end());
-    positions_.erase(std::unique(positions_.begin(), positions_.end()), positions_.end());
-    const auto half = static_cast<std::size_t>(asked_.rotary_dim / 2);
-    row_bytes_ = half * static_cast<std::size_t>(data_type(type_).bytes);
-    for (Bytes* rows : {&cos_, &sin_}) rows->resize(positions_.size() * row_bytes_);
-    with_floating_type(type_, [&]<class Stored>(std::type_identity<Stored>) {
-      for (std::size_t pair = 0; pair < half; ++pair)
-        for (std::size_t row = 0; row < positions_.size(); ++row) {
-          const auto at = static_cast<std::int64_t>(row * half + pair);
-          const Rotation r =
-              given_rotation(out, oracle, tensor, positions_[row], static_cast<std::int64_t>(pair));
-          store_as<Stored>(cos_, at, r.re.hi);
-          store_as<Stored>(sin_, at, r.im.hi);
-        }
-    });
-  }
-
-  // Writes the rows for the tokens at these positions, by token in the table of each axis.
-  void fill(const std::vector<std::int64_t>& positions, std::vector<std::byte>& cos,
-            std::vector<std::byte>& sin) const {
-    const std::int64_t tokens = asked_.batch * asked_.tokens;
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      const std::int64_t position = positions[i], token = static_cast<std::int64_t>(i) % tokens,
-                         axis = static_cast<std::int64_t>(i) / tokens;
-      const std::int64_t row = asked_.table_rows_by == ROPE_ROW_BY_TOKEN ? token : position;
-      const std::int64_t at =
-          (asked_.table_rows == 1 ? 0 : row * asked_.table_row_stride) + axis * axis_stride_;
-      const auto to = static_cast<std::size_t>(at * data_type(type_).bytes);
-      const auto found = std::lower_bound(positions_.begin(), positions_.end(), position);
-      const std::size_t from = static_cast<std::size_t>(found - positions_.begin()) * row_bytes_;
-      std::memcpy(cos.data() + to, cos_.data() + from, row_bytes_);
-      std::memcpy(sin.data() + to, sin_.data() + from, row_bytes_);
-    }
-  }
-
- private:
-  using Bytes = std::vector<std::byte>;
-
-  const rope_problem& asked_;
-  std::int64_t axis_stride_;
-  Dtype type_;
-  std::vector<std::int64_t> positions_;  // sorted, each once
-  std::size_t row_bytes_ = 0;
-  Bytes cos_, sin_;  // [positions, rotary_dim / 2]
-};
-
-/// From the first element of a table, by token that of one axis, to the end of its last row.
-std::int64_t elements_of_table(const rope_problem& p) {
-  const std::int64_t half = p.rotary_dim / 2;
-  return p.table_rows == 1 ? half : plus(times(p.table_rows - 1, p.table_row_stride), half);
-}
-
 // Rows that no token uses stay poison, which shows a kernel that reads a wrong row. Both placements
-// share one table by position; each has its own table by token.
+// share one table by position; each has its own table by token. The tables are made frequency by
+// frequency: the oracle has a table for each, which then stays in the cache.
 void fill_tables(Problem& out, Oracle& oracle, std::uint32_t tensor) {
-  const auto cos = static_cast<std::size_t>(out.buffer(Operand::cos, tensor)),
-             sin = static_cast<std::size_t>(out.buffer(Operand::sin, tensor));
-  auto &first_cos = out.buffers[cos].content, &first_sin = out.buffers[sin].content;
-  auto &other_cos = out.other_inputs[cos], &other_sin = out.other_inputs[sin];
+  struct Row {
+    std::int64_t position;
+    bool is_second;
+    std::int64_t at;
+    auto operator<=>(const Row&) const = default;
+  };
   const bool by_token = out.asked.table_rows_by == ROPE_ROW_BY_TOKEN;
-  const TableRows rows(out, oracle, tensor);
-  if (out.other_positions.empty()) return rows.fill(out.positions, first_cos, first_sin);
-  if (by_token && other_cos.empty()) other_cos = first_cos;
-  if (by_token) other_sin = first_sin;
-  rows.fill(out.positions, first_cos, first_sin);
-  rows.fill(out.other_positions, by_token ? other_cos : first_cos,
-            by_token ? other_sin : first_sin);
+  const std::int64_t tokens = out.asked.batch * out.asked.tokens;
+  std::vector<Row> rows;
+  for (const auto* const positions : {&out.positions, &out.other_positions})
+    for (std::int64_t i = 0; i < std::ssize(*positions); ++i) {
+      const std::int64_t position = (*positions)[static_cast<std::size_t>(i)];
+      rows.push_back({position, by_token && positions != &out.positions,
+                      table_row(out, i / tokens, i % tokens, position)});
+    }
+  std::ranges::sort(rows);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  const auto bytes_of = [&](Operand role, bool is_second) {
+    const auto i = static_cast<std::size_t>(out.buffer(role, tensor));
+    if (is_second && out.other_inputs[i].empty()) out.other_inputs[i] = out.buffers[i].content;
+    return is_second ? &out.other_inputs[i] : &out.buffers[i].content;
+  };
+  const bool has_second = by_token && !out.other_positions.empty();
+  std::vector<std::byte>* const cos[] = {bytes_of(Operand::cos, false),
+                                         bytes_of(Operand::cos, has_second)};
+  std::vector<std::byte>* const sin[] = {bytes_of(Operand::sin, false),
+                                         bytes_of(Operand::sin, has_second)};
+  with_floating_type(Dtype{out.asked.table_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
+    for (std::int64_t pair = 0; pair < out.asked.rotary_dim / 2; ++pair) {
+      Rotation r;
+      for (const Row& row : rows) {
+        if (&row == rows.data() || row.position != (&row)[-1].position)
+          r = given_rotation(out, oracle, tensor, row.position, pair);
+        store_as<Stored>(*cos[row.is_second ? 1 : 0], row.at + pair, r.re.hi);
+        store_as<Stored>(*sin[row.is_second ? 1 : 0], row.at + pair, r.im.hi);
+      }
+    }
+  });
 }
 
 rope_tensor shape_of(const Case& c, const TensorCase& t) {
@@ -150,13 +115,14 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
 rope_axes axes_of(const Case& c, const rope_problem& p) {
   if (c.axes == 1) return {};
   rope_axes axes{{ROPE_EXT_AXES, sizeof(rope_axes), nullptr}, 0, 0, 0, 0, nullptr};
+  const Extent plane{1, {{p.batch, p.position_batch_stride}, {p.tokens, p.position_token_stride}}};
+  const Extent rows{p.rotary_dim / 2, {{p.table_rows, p.table_row_stride}}};
   axes.axes = static_cast<std::int32_t>(c.axes);
-  axes.position_axis_stride =
-      given_or(c.position_axis_stride, plus(position_index(p, c.batch - 1, c.tokens - 1), 1));
-  if (p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_TOKEN)
-    axes.table_axis_stride = given_or(c.table_axis_stride, elements_of_table(p));
-  require(p.angle_source != ROPE_ANGLES_TABLE || p.table_rows_by != ROPE_ROW_BY_TOKEN ||
-              axes.table_axis_stride >= elements_of_table(p) ||
+  axes.position_axis_stride = given_or(c.position_axis_stride, plane.elements());
+  if (p.angle_source != ROPE_ANGLES_TABLE || p.table_rows_by != ROPE_ROW_BY_TOKEN) return axes;
+  const std::int64_t table = rows.elements();
+  axes.table_axis_stride = given_or(c.table_axis_stride, table);
+  require(axes.table_axis_stride >= table ||
               (axes.table_axis_stride >= c.rotary_dim / 2 &&
                p.table_row_stride >= (c.axes - 1) * axes.table_axis_stride + c.rotary_dim / 2),
           "the table strides put rows of two axes in the same place");
@@ -183,13 +149,15 @@ void mark_rows(const rope_problem& p, std::uint32_t tensor, RowOf&& row_of,
 
 // Fills outputs with numbers that no output has to be.
 void put_numbers(const Case& c, Problem& out) {
-  for (Buffer& b : out.buffers) {
+  for (std::size_t buffer = 0; buffer < out.buffers.size(); ++buffer) {
+    Buffer& b = out.buffers[buffer];
     if (!b.writable || b.holds_input) continue;
     b.holds_input = true;
-    for (std::size_t i = 0; i < b.owned.size(); ++i)
-      if (b.owned[i] != 0)
-        store(b.content, b.dtype, static_cast<std::int64_t>(i),
-              unit_value(hash(c.seed, 0x01d, i), data_type(b.dtype).format.mantissa));
+    for (auto* const bytes : {&b.content, &out.other_inputs[buffer]})
+      for (std::size_t i = 0; i < b.owned.size() && !bytes->empty(); ++i)
+        if (b.owned[i] != 0)
+          store(*bytes, b.dtype, static_cast<std::int64_t>(i),
+                unit_value(hash(c.seed, 0x01d, i), data_type(b.dtype).format.mantissa));
   }
 }
 
@@ -216,9 +184,9 @@ void write_positions(const Problem& out, const std::vector<std::int64_t>& positi
     const std::int64_t wide = positions[i];
     const auto narrow = static_cast<std::int32_t>(wide);
     const void* const value = size == 8 ? static_cast<const void*>(&wide) : &narrow;
-    std::byte* const at = content.data() + (number / tokens * out.axes.position_axis_stride +
-                                            position_index(p, token / p.tokens, token % p.tokens)) *
-                                               size;
+    std::byte* const at =
+        content.data() +
+        position_index(out, number / tokens, token / p.tokens, token % p.tokens) * size;
     require(is_poison(at, dtype, Poison::read_only) ||
                 std::memcmp(at, value, static_cast<std::size_t>(size)) == 0,
             "the position strides put two different positions in the same place");
@@ -313,59 +281,52 @@ void add_buffers(const Case& c, Problem& out) {
   out.other_inputs.resize(out.buffers.size());
 }
 
-// Gives every buffer its content, but for values from another seed.
+// Gives every buffer its content in both placements, or in the first alone.
 void fill_buffers(const Case& c, Problem& out, Oracle& oracle, bool for_second) {
-  const std::uint64_t other_seed = hash(c.seed, 0x0da7a);
-  // The content of the second placement differs in what `fill` fills.
-  const auto both = [&](int buffer, auto&& fill) {
+  Case other = c;
+  other.seed = hash(c.seed, 0x0da7a);
+  // A buffer that nothing fills for the second placement has one content.
+  const auto fill = [&](int buffer, auto&& with) {
     const auto i = static_cast<std::size_t>(buffer);
-    if (for_second) fill(1, out.other_inputs[i] = out.buffers[i].content);
-    fill(0, out.buffers[i].content);
+    auto& bytes = out.other_inputs[i];
+    if (for_second && bytes.empty()) bytes = out.buffers[i].content;
+    if (for_second) with(other, out.other_positions, out.other_slots, bytes);
+    with(c, out.positions, out.slots, out.buffers[i].content);
   };
-  std::vector<int> tables;
+  using Numbers = const std::vector<std::int64_t>&;
   for (const OperandLayout& o : operands_of(out.asked, out)) {
     const std::uint32_t i = o.tensor;
-    const int buffer = out.buffer(o.role, i);
-    if (buffer < 0) continue;
-    Buffer& b = out.buffers[static_cast<std::size_t>(buffer)];
+    const Place& place = out.place(o.role, i);
+    if (place.buffer < 0) continue;
+    Buffer& b = out.buffers[static_cast<std::size_t>(place.buffer)];
     if (o.role == Operand::in)
-      fill_tensor(c, out.asked, i, c.tensors[i].in_at, out.slots, b.content);
-    if (o.role == Operand::out && buffer == out.buffer(Operand::in, i))
-      b.holds_input = c.tensors[c.fused ? 0 : i].in_place;
-    if (is_output(o.role))
-      mark_rows(
-          out.asked, i, [&](const HeadPlace& at) { return out_row(out, 0, at); }, b.owned, b.owned,
-          "output elements overlap");
-    if (o.role == Operand::cache) check_caches(out, buffer);
+      fill(place.buffer, [&](const Case& of, Numbers, Numbers slots, auto& bytes) {
+        fill_tensor(of, out.asked, i, place.at, slots, bytes);
+      });
     if (o.role == Operand::positions)
-      both(buffer, [&](int placement, auto& bytes) {
-        write_positions(out, placement == 0 ? out.positions : out.other_positions, bytes);
+      fill(place.buffer, [&](const Case&, Numbers positions, Numbers, auto& bytes) {
+        write_positions(out, positions, bytes);
       });
     if (o.role == Operand::weight)
-      both(buffer, [&](int placement, auto& bytes) {
-        fill_weight(c, placement == 0 ? c.seed : other_seed, i, o.dtype, bytes);
+      fill(place.buffer, [&](const Case& of, Numbers, Numbers, auto& bytes) {
+        fill_weight(of, i, o.dtype, bytes);
       });
     if (o.role == Operand::slot)
-      both(buffer, [&](int placement, auto& bytes) {
-        fill_slots(placement == 0 ? out.slots : out.other_slots, c.slot_dtype, bytes);
+      fill(place.buffer, [&](const Case&, Numbers, Numbers slots, auto& bytes) {
+        fill_slots(slots, o.dtype, bytes);
       });
-    if (o.role != Operand::sin || std::ranges::count(tables, buffer) > 0) continue;
-    tables.push_back(buffer);
-    fill_tables(out, oracle, i);
+    // Tensors that share their tables share the sin.
+    if (o.role == Operand::sin && (i == 0 || place.buffer != out.buffer(Operand::sin, i - 1)))
+      fill_tables(out, oracle, i);
+    if (!is_output(o.role)) continue;
+    if (place.buffer == out.buffer(Operand::in, i))
+      b.holds_input = c.tensors[c.fused ? 0 : i].in_place;
+    mark_rows(
+        out.asked, i, [&](const HeadPlace& at) { return out_row(out, 0, at); }, b.owned, b.owned,
+        "output elements overlap");
+    if (o.role == Operand::cache) check_caches(out, place.buffer);
   }
   mark_inputs(out);
-}
-
-// Makes values from another seed for the second placement.
-void add_other_inputs(Problem& p) {
-  Case other = p.source;
-  other.seed = hash(p.source.seed, 0x0da7a);
-  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
-    const auto in = static_cast<std::size_t>(p.buffer(Operand::in, i));
-    auto& bytes = p.other_inputs[in];
-    if (bytes.empty()) bytes = p.buffers[in].content;
-    fill_tensor(other, p.asked, i, p.place(Operand::in, i).at, p.other_slots, bytes);
-  }
 }
 
 }  // namespace
@@ -427,9 +388,18 @@ std::int64_t in_row(const Problem& p, const HeadPlace& at) {
   return p.place(Operand::in, at.tensor).at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
 }
 
-std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t) {
-  return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
-              p.tokens > 1 ? times(t, p.position_token_stride) : 0);
+std::int64_t position_index(const Problem& p, std::int64_t axis, std::int64_t b, std::int64_t t) {
+  const std::int64_t in_plane =
+      plus(p.asked.batch > 1 ? times(b, p.asked.position_batch_stride) : 0,
+           p.asked.tokens > 1 ? times(t, p.asked.position_token_stride) : 0);
+  return plus(in_plane, times(axis, p.axes.position_axis_stride));
+}
+
+std::int64_t table_row(const Problem& p, std::int64_t axis, std::int64_t token,
+                       std::int64_t position) {
+  const std::int64_t row = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? token : position;
+  return plus(p.asked.table_rows > 1 ? times(row, p.asked.table_row_stride) : 0,
+              times(axis, p.axes.table_axis_stride));
 }
 
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
@@ -481,7 +451,6 @@ Problem make_problem(const Case& given, Oracle& oracle, SecondPositions second) 
   add_buffers(c, out);
   fill_buffers(c, out, oracle, for_second);
   if (c.before == Before::numbers) put_numbers(c, out);
-  if (for_second) add_other_inputs(out);
   return out;
 }
 

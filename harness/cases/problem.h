@@ -123,8 +123,12 @@ std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t 
 std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                        std::int64_t h);
 
-/// Index of a token's position in a plane of its buffer. Throws BadCase on overflow.
-std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t);
+/// Index of a token's position on an axis in its buffer. Throws BadCase on overflow.
+std::int64_t position_index(const Problem& p, std::int64_t axis, std::int64_t b, std::int64_t t);
+/// Index of the first element of the row of a table that a token of the whole batch uses on an
+/// axis, where it has this position. Throws BadCase on overflow.
+std::int64_t table_row(const Problem& p, std::int64_t axis, std::int64_t token,
+                       std::int64_t position);
 
 /// The bytes of a buffer before the first placement (0) or the second (1).
 inline const std::vector<std::byte>& given(const Problem& p, int placement, int buffer) {

@@ -267,15 +267,12 @@ std::int64_t row_at(const Problem& p, const OperandLayout& o, int placement, std
   const HeadPlace head{o.tensor, b, t, head_or_axis};
   if (o.role == Operand::in) return in_row(p, head);
   if (is_output(o.role)) return out_row(p, placement, head);
-  if (o.role == Operand::positions)
-    return plus(position_index(p.asked, b, t), times(head_or_axis, p.axes.position_axis_stride));
+  if (o.role == Operand::positions) return position_index(p, head_or_axis, b, t);
   if (o.role != Operand::cos && o.role != Operand::sin) return 0;
   const std::size_t i =
       static_cast<std::size_t>(head_or_axis * p.asked.batch * p.asked.tokens + token);
   const std::int64_t position = (placement == 1 ? p.other_positions : p.positions)[i];
-  const std::int64_t row = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? token : position;
-  return plus(p.asked.table_rows == 1 ? 0 : times(row, p.asked.table_row_stride),
-              times(head_or_axis, p.axes.table_axis_stride));
+  return table_row(p, head_or_axis, token, position);
 }
 
 // Calls visit(piece) for all that the call of a placement uses. `near` is laid out as `near.asked`

@@ -308,12 +308,9 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
     const std::byte* const cos = given(p, placement, p.buffer(Operand::cos, tensor)).data();
     const std::byte* const sin = given(p, placement, p.buffer(Operand::sin, tensor)).data();
     fill([&](std::size_t i, std::int64_t t, std::int64_t position) -> Rotation {
-      const std::int64_t row =
-          p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? b * p.asked.tokens + t : position;
       const auto pair = static_cast<std::int64_t>(i);
       const auto axis = static_cast<std::int64_t>(axis_of(p.source.axis_of_pair, pair));
-      const std::int64_t index = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) +
-                                 axis * p.axes.table_axis_stride + pair;
+      const std::int64_t index = table_row(p, axis, b * p.asked.tokens + t, position) + pair;
       return {double{load_as<Stored>(cos, index)}, double{load_as<Stored>(sin, index)}};
     });
   });

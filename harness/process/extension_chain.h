@@ -2,26 +2,11 @@
 #pragma once
 #include <string>
 
+#include "harness/call/operands.h"
 #include "harness/process/step_failed.h"
 #include "kernels/api/kernel.h"
 
 namespace ropewalk::harness {
-
-/// The number of bytes of a kind's struct in a problem's chain; 0: no problem has it.
-inline std::size_t extension_bytes(std::uint32_t kind) {
-  return kind == ROPE_EXT_AXES     ? sizeof(rope_axes)
-         : kind == ROPE_EXT_NORM   ? sizeof(rope_norm)
-         : kind == ROPE_EXT_APPEND ? sizeof(rope_append)
-                                   : 0;
-}
-/// What a kind is called in a sentence: "a problem with ...".
-inline const char* extension_words(std::uint32_t kind) {
-  return kind == ROPE_EXT_AXES
-             ? "positions with axes, which the kernel does not name (ROPE_EXT_AXES)"
-         : kind == ROPE_EXT_NORM
-             ? "a norm, which the kernel does not name (ROPE_EXT_NORM)"
-             : "a paged cache, which the kernel does not name (ROPE_EXT_APPEND)";
-}
 
 inline std::string axes_fault(const rope_problem& p, const rope_axes& axes) {
   if (axes.axes < 2 || axes.axes > 4) return std::to_string(axes.axes) + " axes, not 2 to 4";
@@ -66,11 +51,11 @@ inline std::string chain_fault(const rope_problem& p) {
   std::uint32_t seen = 0;
   for (const rope_ext* node = p.next; node != nullptr; node = node->next) {
     const std::string kind = "the kind " + std::to_string(node->kind);
-    if (extension_bytes(node->kind) == 0) return kind + ", which no problem has";
+    const ExtensionKind* const known = extension_kind(node->kind);
+    if (known == nullptr) return kind + ", which no problem has";
     if ((seen & extension_bit(node->kind)) != 0) return kind + " twice, or a loop";
     seen |= extension_bit(node->kind);
-    if (node->struct_size < extension_bytes(node->kind))
-      return kind + " with a struct that is too short";
+    if (node->struct_size < known->problem_bytes) return kind + " with a struct that is too short";
   }
   std::string fault;
   if (const rope_axes* axes = axes_of(p)) fault = axes_fault(p, *axes);
@@ -87,7 +72,7 @@ inline void hold_chain(const rope_problem& p, const rope_kernel& kernel) {
     throw StepFailed{protocol::Status::failed, "the chain of the problem has " + fault};
   for (const rope_ext* node = p.next; node != nullptr; node = node->next)
     if ((kernel.extensions & extension_bit(node->kind)) == 0)
-      throw StepFailed{protocol::Status::unsupported, extension_words(node->kind)};
+      throw StepFailed{protocol::Status::unsupported, extension_kind(node->kind)->refused};
 }
 
 }  // namespace ropewalk::harness

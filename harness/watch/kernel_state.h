@@ -34,9 +34,9 @@ class KernelState {
     problem_.show(given);
     const std::int32_t answer = watch.enter(Entry::prepare, kernel.prepare, problem_.at(), &state_);
     if (answer == ROPE_OK) release_ = kernel.release;  // whatever else it did
-    const bool written = problem_.differs_from(given);
+    const std::string written = problem_.written(given);
     problem_.fill();
-    if (written) entry_failed(Entry::prepare, "wrote into rope_problem");
+    if (!written.empty()) entry_failed(Entry::prepare, written);
     hold_answer(Entry::prepare, answer);
   }
 

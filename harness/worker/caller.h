@@ -433,14 +433,8 @@ class Caller {
     const GrownProblem given_p = p;
     const GrownOperands given_o = o;
     apply(kernel, p.known, o.known, workspace, call);
-    if (!p.equals(given_p) || !o.equals(given_o)) {
-      const char *const in_p = p.written_node(given_p), *const in_o = o.written_node(given_o);
-      const char* const node = in_p != nullptr ? in_p : in_o;
-      throw StepFailed{
-          protocol::Status::failed,
-          std::string("apply ") +
-              (node != nullptr ? node : "wrote behind its rope_problem or rope_operands")};
-    }
+    for (const std::string& written : {p.written(given_p), o.written(given_o)})
+      if (!written.empty()) entry_failed(Entry::apply, written);
     set_phase(control_, protocol::Phase::copying);
     memory_.collect();
     memory_.keep_what_is_left(workspace);

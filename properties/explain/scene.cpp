@@ -149,7 +149,7 @@ bool fill_tables(Problem& p, Oracle& oracle) {
   if (p.asked.table_rows * half > most_elements) return false;
   const Dtype dtype{p.asked.table_dtype};
   for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i)
-    for (std::int64_t row = 0; row < p.asked.table_rows; ++row)
+    for (std::int64_t row = 0; row < p.asked.table_rows && p.asked.tensor[i].rotate != 0; ++row)
       for (std::int64_t pair = 0; pair < half; ++pair) {
         const Rotation r = given_rotation(p, oracle, i, row, pair);
         const std::int64_t at = row * p.asked.table_row_stride + pair;

@@ -102,8 +102,8 @@ def _tensor(state, s, at):
     those of all axes, [axes, table_rows, ..]."""
     p, t = state.problem, SimpleNamespace(rotate=bool(s.rotate), in_place=bool(s.in_place))
     shape = p.batch, p.tokens, s.heads, s.head_dim
-    t.x = over(at.input, state.dtype, shape, s.strides("in"))
-    t.y = over(at.output, state.dtype, shape, s.strides("out")) if at.output else t.x  # to a cache
+    t.x = over(at.input, state.dtype, shape, c.strides(s, "in"))
+    t.y = over(at.output, state.dtype, shape, c.strides(s, "out")) if at.output else t.x  # to a cache
     first = s.rotary_offset if t.rotate else 0
     end = first + p.rotary_dim if t.rotate else 0
     t.window_in, t.window_out = t.x[..., first:end], t.y[..., first:end]
@@ -414,11 +414,11 @@ def warm_up(state):
     for i in range(p.tensor_count):
         s, at = p.tensor[i], o.tensor[i]
         shape = p.batch, p.tokens, s.heads, s.head_dim
-        at.input = at.output = room(state.dtype, shape, s.strides("in"))
+        at.input = at.output = room(state.dtype, shape, c.strides(s, "in"))
         if i in state.kernel.appends:
             at.output = None
         elif not s.in_place:
-            at.output = room(state.dtype, shape, s.strides("out"))
+            at.output = room(state.dtype, shape, c.strides(s, "out"))
         if s.rotate and not state.kernel.own_angles:
             at.cos = at.sin = room(state.table_dtype, *state.table)
     append = c.AppendOperands(kind=c.EXT_APPEND)

@@ -1,47 +1,56 @@
-"""rope_kernel.h in ctypes, with its names (`in` and `out` of operands: input and output)."""
+"""rope_kernel.h in ctypes, as the worker's library lists its structs. `in` and `out` of operands are
+input and output here; the address of an array ends in _address."""
 
 import ctypes as C
-from ctypes import c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+from itertools import groupby
 
 import numpy as np
 
-from . import decorator
+from . import decorator, worker_library
 
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 DTYPES = (*decorator.DTYPES, "i32", "i64")
 ROW_BY_TOKEN = 1
 EXT_AXES, EXT_NORM, EXT_APPEND = 1, 2, 3
+TYPES = {"u4": C.c_uint32, "u8": C.c_uint64, "i4": C.c_int32, "i8": C.c_int64, "f8": C.c_double,
+         "p8": C.c_void_p, "z8": C.c_char_p}
+NAMES = {"in": "input", "out": "output", "inv_freq": "inv_freq_address",
+         "axis_of_pair": "map_address"}
 
 
-def _fields(*groups):
-    return [(name, kind) for kind, names in groups for name in names.split()]
+def _class(name, fields):
+    """A structure of fields (name, type, count); those like tensor[2].in are of an array of structures."""
+    members = []
+    for (outer, nested), group in groupby(fields, lambda f: (f[0].split("[")[0], "[" in f[0])):
+        group = list(group)
+        if nested:
+            inner = [(f.split(".")[1], *rest) for f, *rest in group if f.startswith(f"{outer}[0]")]
+            members.append((outer, _class(outer, inner) * (len(group) // len(inner))))
+        else:
+            kind, count = TYPES[group[0][1]], int(group[0][2])
+            members.append((NAMES.get(outer, outer), kind * count if count > 1 else kind))
+    anonymous = ["ext"] if members[0][0] == "ext" else []
+    return type(name, (C.Structure,), {"_anonymous_": anonymous, "_fields_": members})
 
 
-class Tensor(C.Structure):
-    _fields_ = _fields((c_int64, "heads head_dim rotary_offset"),
-                       (c_int64, "in_batch_stride in_token_stride in_head_stride"),
-                       (c_int64, "out_batch_stride out_token_stride out_head_stride"),
-                       (c_int32, "in_dtype out_dtype rotate in_place"),
-                       (c_int64 * 4, "reserved"))
-
-    def strides(self, side):
-        """Of its "in" or "out": batch, token, head, element."""
-        return *(getattr(self, f"{side}_{axis}_stride") for axis in ("batch", "token", "head")), 1
+def _classes():
+    """By their names in C. Each line has a struct, its bytes, and a field with its type and count."""
+    worker_library.ropewalk_script_contract.restype = C.c_char_p
+    lines = [line.split() for line in worker_library.ropewalk_script_contract().decode().splitlines()]
+    for (name, size), fields in groupby(lines, lambda line: line[:2]):
+        made = TYPES[name] = _class(name, [line[2:] for line in fields])
+        assert C.sizeof(made) == int(size), name
+    return TYPES
 
 
-def _extension(name, *groups):
-    head = (c_uint32, "kind struct_size"), (c_void_p, "next")
-    return type(name, (C.Structure,), {"_fields_": _fields(*head, *groups)})
+_made = _classes()
+NormOperands, AppendOperands = _made["rope_norm_operands"], _made["rope_append_operands"]
+Axes, KernelEntry, KernelList = _made["rope_axes"], _made["rope_kernel"], _made["rope_kernel_list"]
 
 
-Axes = _extension("Axes", (c_int32, "axes reserved"),
-                  (c_int64, "position_axis_stride table_axis_stride"), (c_void_p, "map_address"))
-Norm = _extension("Norm", (c_double, "epsilon"), (c_uint32, "tensors"),
-                  (c_int32, "weight_dtype weight_plus_one reserved"))
-NormOperands = _extension("NormOperands", (c_void_p * 4, "weight"))
-Append = _extension("Append", (c_uint32, "tensors"), (c_int32, "slot_dtype"),
-                    (c_int64, "pages page_size"), (c_int64 * 4, "page_stride slot_stride head_stride"))
-AppendOperands = _extension("AppendOperands", (c_void_p, "slot"), (c_void_p * 4, "cache"))
+def strides(tensor, side):
+    """Of its "in" or "out": batch, token, head, element."""
+    return *(getattr(tensor, f"{side}_{axis}_stride") for axis in ("batch", "token", "head")), 1
 
 
 def _in_chain(kind, struct):
@@ -56,23 +65,13 @@ def _in_chain(kind, struct):
     return property(found)
 
 
-class Problem(C.Structure):
-    _fields_ = _fields((c_uint32, "struct_size abi_version"),
-                       (c_int32, "operation pairing angle_source table_dtype table_rows_by position_dtype"),
-                       (c_int64, "batch tokens rotary_dim position_batch_stride position_token_stride"),
-                       (c_int64, "min_position max_position table_rows table_row_stride"),
-                       (c_void_p, "inv_freq_address"),
-                       (c_double, "attention_scale"),
-                       (c_uint32, "tensor_count reserved"),
-                       (Tensor * 4, "tensor"),
-                       (c_void_p, "next"))
-
+class Problem(_made["rope_problem"]):
     @property
     def inv_freq(self):
         """A copy of the rotary_dim / 2 frequencies, which a function may keep; or None."""
         if not self.inv_freq_address:
             return None
-        return np.array((c_double * (self.rotary_dim // 2)).from_address(self.inv_freq_address))
+        return np.array((C.c_double * (self.rotary_dim // 2)).from_address(self.inv_freq_address))
 
     @property
     def axis_of_pair(self):
@@ -87,17 +86,11 @@ class Problem(C.Structure):
     has_table = property(lambda self: self.angle_source == 0)
     weight_type = property(lambda self: DTYPES[self.norm.weight_dtype])
     table_type = property(lambda self: DTYPES[self.table_dtype])
-    axes, norm = _in_chain(EXT_AXES, Axes), _in_chain(EXT_NORM, Norm)
-    append = _in_chain(EXT_APPEND, Append)
+    axes, norm = _in_chain(EXT_AXES, Axes), _in_chain(EXT_NORM, _made["rope_norm"])
+    append = _in_chain(EXT_APPEND, _made["rope_append"])
 
 
-class Place(C.Structure):
-    _fields_ = _fields((c_void_p, "input output cos sin"))
-
-
-class Operands(C.Structure):
-    _fields_ = _fields((c_uint32, "struct_size reserved"), (c_void_p, "positions"),
-                       (Place * 4, "tensor"), (c_void_p, "workspace stream next"))
+class Operands(_made["rope_operands"]):
     norm = _in_chain(EXT_NORM, NormOperands)
     append = _in_chain(EXT_APPEND, AppendOperands)
 
@@ -105,28 +98,5 @@ class Operands(C.Structure):
         return bytes(self)[:-8], *(bytes(one)[16:] for one in (self.norm, self.append) if one)
 
 
-SUPPORTS = PREPARE = C.CFUNCTYPE(c_int32, c_void_p, c_void_p)
-RELEASE = C.CFUNCTYPE(None, c_void_p)
-
-
-class KernelEntry(C.Structure):
-    _fields_ = _fields((c_uint32, "struct_size abi_version"),
-                       (c_char_p, "name summary source cpu_features"),
-                       (c_int32, "memory angle_contract"),
-                       (c_uint32, "flags extensions"),
-                       (c_double, "error_bound"),
-                       (SUPPORTS, "supports"),
-                       (c_void_p, "workspace_bytes"),
-                       (PREPARE, "prepare"),
-                       (c_void_p, "apply"),
-                       (RELEASE, "release"),
-                       (c_uint32, "exceptions reads_past"))
-
-
-class KernelList(C.Structure):
-    _fields_ = _fields((c_uint32, "struct_size abi_version"), (c_size_t, "count"),
-                       (C.POINTER(C.POINTER(KernelEntry)), "kernels"))
-
-
-structs = Tensor, Axes, Norm, NormOperands, Append, AppendOperands, Problem, Operands, KernelEntry
-assert [C.sizeof(s) for s in structs] == [120, 48, 40, 48, 136, 56, 616, 168, 112]
+SUPPORTS = PREPARE = C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p)
+RELEASE = C.CFUNCTYPE(None, C.c_void_p)

@@ -18,13 +18,13 @@ from functools import cache
 
 from . import contract as c
 from . import decorator
+from . import worker_library as library
 from .calls import State, bind, raised, shapes_given, warm_up
 from .channel import failed, failures, files, forks, settle, told, told_in_c, watch_forks
 from .decorator import KernelError, _require, offered
 from .on_device import ON_DEVICE
 from .views import LIBRARIES
 
-library = None  # the worker's library, given by worker.py
 alive = []  # what C code points to
 libraries = {}  # name and device -> of views or on_device
 states = {}  # number -> State
@@ -76,6 +76,9 @@ def entry_of(kernel):
             made.bound.clear()  # which points to the state, so that it would stay
             made.library.forget(made)
 
+    functions = c.SUPPORTS(supports), c.PREPARE(prepare), c.RELEASE(release)
+    alive.append(functions)
+    supports, prepare, release = (C.cast(one, C.c_void_p).value for one in functions)
     return c.KernelEntry(
         struct_size=C.sizeof(c.KernelEntry),
         abi_version=1,
@@ -88,10 +91,10 @@ def entry_of(kernel):
         extensions=bool(kernel.axes) << c.EXT_AXES | bool(kernel.normalizes) << c.EXT_NORM
         | bool(kernel.appends) << c.EXT_APPEND,
         error_bound=kernel.error_bound,
-        supports=c.SUPPORTS(supports),
-        prepare=c.PREPARE(prepare),
+        supports=supports,
+        prepare=prepare,
         apply=C.cast(library.ropewalk_script_apply, C.c_void_p).value,
-        release=c.RELEASE(release),
+        release=release,
     )
 
 
@@ -221,6 +224,6 @@ def load(path):
             offered[-1].library = kernel.library
             floors.append(entry_of(offered.pop()))
     pointers = (C.POINTER(c.KernelEntry) * len(entries))(*[C.pointer(e) for e in entries])
-    result = c.KernelList(C.sizeof(c.KernelList), 1, len(entries), pointers)
+    result = c.KernelList(C.sizeof(c.KernelList), 1, len(entries), C.addressof(pointers))
     alive.append((entries, pointers, result))
     return C.addressof(result)

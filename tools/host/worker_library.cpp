@@ -7,8 +7,12 @@
 #include <cstddef>
 #include <cstring>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "benchmarks/engine/google_benchmark.h"
+#include "harness/call/operands.h"
 #include "harness/worker/worker_main.h"
 #include "kernels/api/kernel.h"
 #include "tools/launches/board.h"
@@ -22,6 +26,22 @@ int run_google_benchmark(const GoogleBenchmarkPlan&) {
 }  // namespace ropewalk::bench
 
 namespace {
+
+using namespace ropewalk;
+
+// The type of a field: signed, unsigned or floating, pointer or text, with its bytes; or a struct.
+template <class Field>
+std::string type_word(const char* field) {
+  using Type = std::remove_all_extents_t<Field>;
+  if constexpr (std::is_class_v<Type>)
+    return field == std::string_view("ext") ? "rope_ext" : "rope_" + std::string(field);
+  const char letter = std::is_same_v<Type, const char*> ? 'z'
+                      : std::is_pointer_v<Type>         ? 'p'
+                      : std::is_floating_point_v<Type>  ? 'f'
+                      : std::is_unsigned_v<Type>        ? 'u'
+                                                        : 'i';
+  return letter + std::to_string(sizeof(Type));
+}
 
 // The four functions of Python's stable ABI that a call needs.
 struct Python {
@@ -43,8 +63,7 @@ struct State {
   static constexpr std::size_t most_kept = 32;
   struct Kept {
     rope_operands operands;
-    rope_norm_operands norm;
-    rope_append_operands append;
+    harness::OperandNodes nodes;  // without their links
     PyObject* function = nullptr;
   };
   std::int64_t number;
@@ -52,24 +71,16 @@ struct State {
   std::size_t last = 0;  // used or kept
 };
 
-// Extensions may lie elsewhere in each call, so only their content counts.
-template <class Extension>
-bool is_kept(const Extension& kept, const Extension* given) {
-  return given == nullptr ||
-         std::memcmp(&kept.ext + 1, &given->ext + 1, sizeof kept - sizeof kept.ext) == 0;
-}
-bool is_kept(const State::Kept& kept, const rope_operands& o) {
-  return kept.function != nullptr &&
-         std::memcmp(&kept.operands, &o, offsetof(rope_operands, next)) == 0 &&
-         is_kept(kept.norm, ropewalk::norm_of(o)) && is_kept(kept.append, ropewalk::append_of(o));
-}
-
 // Operands come again in turn, so the search begins behind the last ones.
 PyObject* kept_function(State& state, const rope_operands& o) {
+  const harness::OperandNodes nodes = harness::nodes_of(o);
   for (std::size_t i = 0; i < State::most_kept; ++i) {
     const std::size_t at = (state.last + 1 + i) % State::most_kept;
     const State::Kept& kept = state.kept[at];
-    if (!is_kept(kept, o)) continue;
+    if (kept.function == nullptr ||
+        std::memcmp(&kept.operands, &o, offsetof(rope_operands, next)) != 0 ||
+        std::memcmp(&kept.nodes, &nodes, sizeof nodes) != 0)
+      continue;
     state.last = at;
     return kept.function;
   }
@@ -80,12 +91,27 @@ std::int32_t call(PyObject* function) {
   python.hold(function);  // another thread may replace it meanwhile
   PyObject* answer = python.call(function);
   python.drop(function);
-  const bool is_right = answer == ropewalk::harness::script_host->none;
+  const bool is_right = answer == harness::script_host->none;
   if (answer != nullptr) python.drop(answer);
   return is_right ? ROPE_OK : ROPE_FAILED;
 }
 
 }  // namespace
+
+const char* ropewalk_script_contract() {
+  static std::string text;
+  if (!text.empty()) return text.c_str();
+  [[maybe_unused]] std::string of;
+#define CONSTANT(name, value)
+#define STRUCT(type, bytes) of = #type " " + std::to_string(bytes) + " ";
+#define FIELD(type, field, offset, bytes)                                            \
+  text += of + #field " " + type_word<decltype(type::field)>(#field) + " " +         \
+          std::to_string(sizeof(type::field) /                                       \
+                         sizeof(std::remove_all_extents_t<decltype(type::field)>)) + \
+          "\n";
+#include "kernels/api/contract_layout.inc"
+  return text.c_str();
+}
 
 void* ropewalk_script_state(std::int64_t number) {
   return new State{number};
@@ -98,8 +124,7 @@ void ropewalk_script_bind(void* state, const rope_operands* o, PyObject* functio
   PyObject* const old = kept.function;
   python.hold(function);
   std::memcpy(&kept.operands, o, sizeof kept.operands);
-  if (const auto* norm = ropewalk::norm_of(*o)) kept.norm = *norm;
-  if (const auto* append = ropewalk::append_of(*o)) kept.append = *append;
+  kept.nodes = harness::nodes_of(*o);
   kept.function = function;
   if (old != nullptr) python.drop(old);  // last: freeing it may let another thread in
 }
@@ -116,13 +141,12 @@ std::int32_t ropewalk_script_apply(const rope_problem* p, const rope_operands* o
   const int lock = python.lock();
   PyObject* function = kept_function(of, *o);
   const std::int32_t answer =
-      function != nullptr ? call(function) : ropewalk::harness::script_host->apply(p, o, of.number);
+      function != nullptr ? call(function) : harness::script_host->apply(p, o, of.number);
   python.unlock(lock);
   return answer;
 }
 
 void ropewalk_worker_main(int count, const char* const* words, const ropewalk_script_host* host) {
-  using namespace ropewalk;
   mallopt(M_MMAP_THRESHOLD, 1 << 30);  // as main() does: without it torch takes twice as long
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   find(python.lock, "PyGILState_Ensure");
