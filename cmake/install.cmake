@@ -13,7 +13,7 @@ function(ropewalk_install bin lib package include)
   if(TARGET ropewalk_worker)
     install(TARGETS ropewalk_worker LIBRARY DESTINATION ${lib} ${ARGN})
     install(DIRECTORY python/ropewalk/ DESTINATION ${package} ${ARGN}
-      FILES_MATCHING REGEX "[.](py|toml)$")
+      FILES_MATCHING REGEX "[.](py|toml|inc)$")
   endif()
 endfunction()
 set(lib ${CMAKE_INSTALL_LIBDIR}/ropewalk)

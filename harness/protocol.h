@@ -145,14 +145,13 @@ struct TimedRow {
 
 /// The place of a buffer. `mapped_bytes` (whole pages) at `file_offset` are mapped between two
 /// guards that cannot be touched. The pointer lies `at` bytes behind the first mapped byte. Regions
-/// with the same place and permission are one mapping. If mapped_bytes is 0, there is no such
-/// buffer, and the pointer is NULL.
+/// with the same place and permission are one mapping.
 struct Region {
   std::uint64_t file_offset, mapped_bytes, at;
   std::uint32_t writable, reserved;
 };
 
-/// of one call, without the workspace
+/// The most operands of a call, without the workspace.
 inline constexpr std::uint32_t most_operands = 32;
 inline constexpr std::uint32_t most_states = 32, most_callers = 4, most_questions = 32;
 

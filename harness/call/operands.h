@@ -89,7 +89,8 @@ inline constexpr std::array<ExtensionKind, 3> extension_kinds{{
     {ROPE_EXT_APPEND, "append", sizeof(rope_append), sizeof(rope_append_operands),
      "a paged cache, which the kernel does not name (ROPE_EXT_APPEND)"},
 }};
-inline constexpr std::size_t largest_extension_bytes = sizeof(rope_append);
+inline constexpr std::size_t largest_extension_bytes =
+    std::ranges::max(extension_kinds, {}, &ExtensionKind::problem_bytes).problem_bytes;
 /// NULL: no problem has such a kind.
 inline const ExtensionKind* extension_kind(std::uint32_t kind) {
   const auto* const found = std::ranges::find(extension_kinds, kind, &ExtensionKind::kind);

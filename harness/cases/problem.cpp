@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/system/memory_limits.h"
 #include "harness/cases/checked.h"
@@ -110,6 +111,11 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   return p;
 }
 
+// Throws BadCase on overflow.
+std::int64_t elements_of(const Extent& extent) {
+  return plus(extent.elements(), 1) - 1;
+}
+
 // The planes of positions lie one behind the other unless the case says otherwise; tables by token
 // do too.
 rope_axes axes_of(const Case& c, const rope_problem& p) {
@@ -118,14 +124,15 @@ rope_axes axes_of(const Case& c, const rope_problem& p) {
   const Extent plane{1, {{p.batch, p.position_batch_stride}, {p.tokens, p.position_token_stride}}};
   const Extent rows{p.rotary_dim / 2, {{p.table_rows, p.table_row_stride}}};
   axes.axes = static_cast<std::int32_t>(c.axes);
-  axes.position_axis_stride = given_or(c.position_axis_stride, plane.elements());
+  axes.position_axis_stride = given_or(c.position_axis_stride, elements_of(plane));
   if (p.angle_source != ROPE_ANGLES_TABLE || p.table_rows_by != ROPE_ROW_BY_TOKEN) return axes;
-  const std::int64_t table = rows.elements();
+  const std::int64_t table = elements_of(rows);
   axes.table_axis_stride = given_or(c.table_axis_stride, table);
-  require(axes.table_axis_stride >= table ||
-              (axes.table_axis_stride >= c.rotary_dim / 2 &&
-               p.table_row_stride >= (c.axes - 1) * axes.table_axis_stride + c.rotary_dim / 2),
-          "the table strides put rows of two axes in the same place");
+  require(
+      axes.table_axis_stride >= table ||
+          (axes.table_axis_stride >= c.rotary_dim / 2 &&
+           p.table_row_stride >= plus(times(c.axes - 1, axes.table_axis_stride), c.rotary_dim / 2)),
+      "the table strides put rows of two axes in the same place");
   return axes;
 }
 
@@ -294,6 +301,7 @@ void fill_buffers(const Case& c, Problem& out, Oracle& oracle, bool for_second) 
     with(c, out.positions, out.slots, out.buffers[i].content);
   };
   using Numbers = const std::vector<std::int64_t>&;
+  std::set<int> filled;
   for (const OperandLayout& o : operands_of(out.asked, out)) {
     const std::uint32_t i = o.tensor;
     const Place& place = out.place(o.role, i);
@@ -315,9 +323,8 @@ void fill_buffers(const Case& c, Problem& out, Oracle& oracle, bool for_second) 
       fill(place.buffer, [&](const Case&, Numbers, Numbers slots, auto& bytes) {
         fill_slots(slots, o.dtype, bytes);
       });
-    // Tensors that share their tables share the sin.
-    if (o.role == Operand::sin && (i == 0 || place.buffer != out.buffer(Operand::sin, i - 1)))
-      fill_tables(out, oracle, i);
+    // tensors that share their tables share the sin
+    if (o.role == Operand::sin && filled.insert(place.buffer).second) fill_tables(out, oracle, i);
     if (!is_output(o.role)) continue;
     if (place.buffer == out.buffer(Operand::in, i))
       b.holds_input = c.tensors[c.fused ? 0 : i].in_place;

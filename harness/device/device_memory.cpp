@@ -113,7 +113,7 @@ void write_shared(const std::vector<std::byte>& from, std::uint64_t offset) {
 }
 
 DeviceMemory::DeviceMemory(Control& control, Device& device)
-    : control_(control), device_(device), host_(control), kept_(device), load_(device) {
+    : CallMemory(control), device_(device), host_(control), kept_(device), load_(device) {
   if (wants_exact_blocks()) zone_bytes_ = 0;
   for (cuda::StreamHandle& stream : streams_) stream = device_.make_stream();
 }
@@ -184,19 +184,18 @@ DeviceMemory::Block& DeviceMemory::place_region(const CallDescriptor& call,
 }
 
 void DeviceMemory::place(const CallDescriptor& call, bool beside) {
+  forget_places();
   host_.place_if(call, is_of_problem);
-  std::fill(std::begin(addresses_), std::end(addresses_), nullptr);
   if (!beside) {
     drop_workspaces();  // of an earlier call whose regions stay
     for (Block& block : blocks_) block.is_placed = false;
   }
-  std::size_t at = 0;
-  for (const OperandPlace& operand : call.given()) {
-    const std::size_t i = at++;
+  for (std::size_t i = 0; i < call.given().size(); ++i) {
+    const OperandPlace& operand = call.given()[i];
     if (is_of_problem(operand.role)) continue;
     Block& block = place_region(call, operand);
-    addresses_[i] = host_pointer(block.data() + (operand.region.at - block.first));
-    control_.mapped[i] = {block.data(), block.bytes};
+    note(i, host_pointer(block.data() + (operand.region.at - block.first)), block.data(),
+         block.bytes);
     if (!std::exchange(block.is_placed, true)) copy_in(block);
   }
 }
@@ -227,19 +226,9 @@ void DeviceMemory::write_all_given() {
 rope_operands DeviceMemory::operands(const CallDescriptor& call, const Workspace& workspace,
                                      std::uint32_t caller) {
   device_.wait_for_queued();
-  rope_operands o = operands_at_addresses(call, addresses_, workspace, caller);
+  rope_operands o = CallMemory::operands(call, workspace, caller);
   o.stream = streams_[caller];
   return o;
-}
-
-WritableMemory DeviceMemory::writable(const CallDescriptor& call, bool with_caches) {
-  WritableMemory memory(*this);
-  for (const OperandPlace& operand : call.given())
-    if (operand.role == Operand::out || (with_caches && operand.role == Operand::cache)) {
-      const Block& block = *find(operand.region);
-      memory.add(host_pointer(block.data()), block.bytes);
-    }
-  return memory;
 }
 
 Workspace DeviceMemory::workspace(std::size_t bytes, bool at_end) {

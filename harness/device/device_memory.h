@@ -156,10 +156,11 @@ class DeviceMemory final : public CallMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   void place(const protocol::CallDescriptor& call, bool beside) override;
-  std::byte* of_problem(std::size_t operand) const override { return host_.of_problem(operand); }
+  std::byte* address(std::size_t operand) const override {
+    return addresses_[operand] != nullptr ? addresses_[operand] : host_.address(operand);
+  }
   rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
                          std::uint32_t caller) override;
-  WritableMemory writable(const protocol::CallDescriptor& call, bool with_caches) override;
   Workspace workspace(std::size_t bytes, bool at_end) override;
   void begin_apply(const rope_operands& o, bool as_graph) override;
   void launch(const rope_operands& o) override;
@@ -219,14 +220,12 @@ class DeviceMemory final : public CallMemory {
   void launch_graph(cuda::StreamHandle stream);
   cuda::Result end_capture();
 
-  protocol::Control& control_;
   Device& device_;
   HostMemory host_;  ///< of what the problem points to
   std::size_t zone_bytes_ = usual_zone_bytes;
   std::minstd_rand chance_{static_cast<std::uint32_t>(fresh_seed())};
   std::list<Block> blocks_;
   std::optional<Block> retired_;  // the workspace of an earlier call
-  std::byte* addresses_[protocol::most_operands] = {};
   cuda::StreamHandle streams_[protocol::most_callers] = {};
   cuda::StreamHandle captured_ = nullptr;  ///< the stream whose work is being captured
   KeptMemory kept_;

@@ -70,21 +70,6 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   return call;
 }
 
-std::vector<NamedRegion> named_regions(const CallDescriptor& call, const Problem& problem,
-                                       const std::vector<Placed>& places) {
-  std::vector<NamedRegion> regions;
-  for (const OperandPlace& o : call.given()) {
-    const int buffer = problem.place(o.role, o.tensor).buffer;
-    const auto i = static_cast<std::size_t>(buffer);
-    if (buffer < 0)
-      regions.push_back({operand_name(o.role, o.tensor)});
-    else
-      regions.push_back(
-          {problem.buffers[i].name, places[i].lead, problem.buffers[i].content.size()});
-  }
-  return regions;
-}
-
 struct Room {
   std::byte* memory;
   std::vector<Placed> places;
@@ -141,7 +126,6 @@ Answered ask(Subject& subject, std::span<const Problem> problems) {
   for (int tries = 0; tries == 0 || (answer.result.killed && tries < 2); ++tries) {
     subject.worker.kernels();
     std::vector<CallDescriptor> calls;
-    std::vector<NamedRegion> regions;
     std::uint64_t begin = 0, end = 0;
     for (const Problem& problem : problems) {
       const Problem& before = calls.empty() ? problem : (&problem)[-1];
@@ -151,10 +135,9 @@ Answered ask(Subject& subject, std::span<const Problem> problems) {
       const Room room = lay_out(subject, problem, {step_supports}, begin);
       end = room.end;
       calls.push_back(room.call);
-      if (regions.empty()) regions = named_regions(room.call, problem, room.places);
     }
     calls.front().callers = static_cast<std::uint32_t>(calls.size());
-    answer.result = subject.worker.calls(subject.facts.index, calls, step_supports, regions);
+    answer.result = subject.worker.calls(subject.facts.index, calls, step_supports);
     answer.of = std::min<std::size_t>(answer.result.repeated, problems.size() - 1);
     answer.result = with_side_effects(subject, problems[answer.of], answer.result);
   }
@@ -287,8 +270,8 @@ void for_each_piece(const Problem& near, const Problem& far, int placement,
     const std::int64_t rows = of_heads   ? near.asked.tensor[o.tensor].heads
                               : is_whole ? 1
                                          : near.source.axes;
-    for (std::int64_t b = 0; b < near.asked.batch; ++b)
-      for (std::int64_t t = 0; t < near.asked.tokens; ++t)
+    for (std::int64_t b = 0; b < (is_whole ? 1 : near.asked.batch); ++b)
+      for (std::int64_t t = 0; t < (is_whole ? 1 : near.asked.tokens); ++t)
         for (std::int64_t i = 0; i < rows; ++i)
           if (const std::int64_t to = row_at(near, o, placement, b, t, i); to >= 0)
             visit({buffer, row_at(far, o, placement, b, t, i), to,
@@ -372,10 +355,8 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
   const Room room = lay_out(subject, problem, call);
   outputs.placement = call.placement;
   write_buffers(problem, call.placement, room);
-  const CallResult result =
-      with_side_effects(subject, problem,
-                        subject.worker.call(subject.facts.index, room.call, call.steps,
-                                            named_regions(room.call, problem, room.places)));
+  const CallResult result = with_side_effects(
+      subject, problem, subject.worker.call(subject.facts.index, room.call, call.steps));
   execution.result = hold_to_flags(subject, problem, result);
   if (execution.result.kind != CallResult::Kind::ok || (call.steps & step_apply) == 0) return;
   outputs.resize(problem.buffers.size());
@@ -441,10 +422,8 @@ void perform_far(Subject& subject, const Problem& problem, const Problem& far, c
     require(std::memcmp(far_bytes(piece), near, piece.bytes) == 0,
             "the strides put two positions or rows in the same place");
   });
-  std::vector<NamedRegion> regions = named_regions(described, problem, places);
-  for (NamedRegion& region : regions) region.bytes = 0;  // not of the near problem
   execution.result = with_side_effects(
-      subject, problem, subject.worker.call(subject.facts.index, described, call.steps, regions));
+      subject, problem, subject.worker.call(subject.facts.index, described, call.steps));
   if (execution.result.kind != CallResult::Kind::ok) return;
   for_each([&](const Piece& piece) {
     if (at(problem.buffers, piece).writable)
@@ -488,7 +467,6 @@ CallResult perform_again(Subject& subject, const std::vector<PreparedState>& cal
                          std::uint32_t rounds, bool shared) {
   subject.worker.kernels();
   std::vector<CallDescriptor> calls;
-  std::vector<NamedRegion> regions;  // of the last caller; those of all callers have the same names
   std::uint64_t end = 0;
   for (std::size_t caller = 0; caller < callers.size(); ++caller) {
     const int placement = static_cast<int>(caller % 2);
@@ -497,21 +475,21 @@ CallResult perform_again(Subject& subject, const std::vector<PreparedState>& cal
     const Room room = lay_out(subject, problem, {step_repeat, placement, true, state.number}, end);
     end = room.end;
     write_buffers(problem, placement, room);
-    regions = named_regions(room.call, problem, room.places);
     calls.push_back(room.call);
     calls.back().callers = static_cast<std::uint32_t>(callers.size());
     calls.back().rounds = rounds;
     for (std::uint32_t i = 0; shared && i < calls.back().count; ++i) {
-      OperandPlace& mine = calls.back().operands[i];
+      OperandPlace& mine = calls.back().operands[i];  // of one shape, so of one list
+      const bool is_input = mine.role == Operand::positions || mine.role == Operand::in ||
+                            mine.role == Operand::cos || mine.role == Operand::sin;
       if (mine.role == Operand::cache)
         mine = calls[0].operands[i];
-      else if (caller >= 2 && mine.region.writable == 0 && mine.role != Operand::slot &&
-               !is_of_problem(mine.role))
+      else if (caller >= 2 && is_input && mine.region.writable == 0)
         mine = calls[caller - 2].operands[i];
     }
   }
   return with_side_effects(subject, *callers[0].problem,
-                           subject.worker.calls(subject.facts.index, calls, step_repeat, regions));
+                           subject.worker.calls(subject.facts.index, calls, step_repeat));
 }
 
 Finding failure_of(const Execution& execution) {

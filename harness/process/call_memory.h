@@ -37,20 +37,38 @@ struct Workspace {
 
 class CallMemory : public MemorySpace {
  public:
+  /// `control` is told which memory an entry may reach.
+  explicit CallMemory(protocol::Control& control) : control_(control) {}
+
   /// Makes the regions of a call reachable. Those that an earlier call or caller used keep their
   /// addresses. `beside`: the regions of the callers placed before stay as well. Throws StepFailed.
   virtual void place(const protocol::CallDescriptor& call, bool beside) = 0;
 
-  /// What the problem of the placed call points to, always in the host's memory.
-  virtual std::byte* of_problem(std::size_t operand) const = 0;
+  /// Where an operand of the placed call lies. What its problem points to lies in the host's
+  /// memory.
+  virtual std::byte* address(std::size_t operand) const { return addresses_[operand]; }
 
-  /// The other buffers of the placed call. Each of several callers has a stream of its own.
+  /// The operands of the placed call. Each of several callers has a stream of its own.
   /// The nodes of its chain stay until the caller's next call.
   virtual rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
-                                 std::uint32_t caller) = 0;
+                                 std::uint32_t caller) {
+    std::vector<Given> given{{Operand::workspace, 0, workspace.address}};
+    for (const protocol::OperandPlace& operand : call.given())
+      given.push_back({operand.role, operand.tensor, addresses_[given.size() - 1]});
+    return operands_at(given, call.nodes, nodes_[caller]);
+  }
 
-  /// The outputs of a placed call, with its caches or without.
-  virtual WritableMemory writable(const protocol::CallDescriptor& call, bool with_caches) = 0;
+  /// The outputs of the call that was placed last, with its caches or without.
+  WritableMemory writable(const protocol::CallDescriptor& call, bool with_caches) {
+    WritableMemory memory(*this);
+    for (std::size_t i = 0; i < call.given().size(); ++i) {
+      const Operand role = call.given()[i].role;
+      if (role != Operand::out && (!with_caches || role != Operand::cache)) continue;
+      const protocol::MappedRegion& m = control_.mapped[i];
+      memory.add(reinterpret_cast<std::byte*>(m.begin), m.bytes);  // NOLINT: an address as told
+    }
+    return memory;
+  }
 
   /// A workspace of this size, of at most largest_workspace_bytes. `at_end`: it ends, or else
   /// begins, at a guard. Throws StepFailed.
@@ -89,16 +107,18 @@ class CallMemory : public MemorySpace {
   virtual void unmap_all() = 0;
 
  protected:
-  /// `addresses`: of the operands of the call.
-  rope_operands operands_at_addresses(const protocol::CallDescriptor& call,
-                                      std::byte* const* addresses, const Workspace& workspace,
-                                      std::uint32_t caller) {
-    std::vector<Given> given{{Operand::workspace, 0, workspace.address}};
-    for (const protocol::OperandPlace& operand : call.given())
-      given.push_back({operand.role, operand.tensor, addresses[given.size() - 1]});
-    return operands_at(given, call.nodes, nodes_[caller]);
+  /// An operand lies at `at`, in a mapping or block of `bytes` that begins at `begin`.
+  void note(std::size_t operand, std::byte* at, std::uint64_t begin, std::uint64_t bytes) {
+    addresses_[operand] = at;
+    control_.mapped[operand] = {begin, bytes};
+  }
+  void forget_places() {
+    std::fill(std::begin(addresses_), std::end(addresses_), nullptr);
+    std::fill(std::begin(control_.mapped), std::end(control_.mapped), protocol::MappedRegion{});
   }
 
+  protocol::Control& control_;
+  std::byte* addresses_[protocol::most_operands] = {};
   OperandNodes nodes_[protocol::most_callers];
   Bytes left_in_workspace_;  ///< by the previous call, while states are alive
 };

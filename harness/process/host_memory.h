@@ -21,8 +21,7 @@ namespace ropewalk::harness {
 
 class HostMemory final : public CallMemory {
  public:
-  /// `control` is told which memory an entry may reach.
-  explicit HostMemory(protocol::Control& control) : control_(control) {}
+  using CallMemory::CallMemory;
 
   void place(const protocol::CallDescriptor& call, bool) override {
     place_if(call, [](Operand) { return true; });
@@ -30,32 +29,12 @@ class HostMemory final : public CallMemory {
   /// Makes the regions of some roles reachable.
   void place_if(const protocol::CallDescriptor& call, bool (*wanted)(Operand)) {
     try {
-      std::fill(std::begin(control_.mapped), std::end(control_.mapped), protocol::MappedRegion{});
-      std::size_t at = 0;
-      for (const protocol::OperandPlace& operand : call.given()) {
-        if (wanted(operand.role)) map(operand.region, at);
-        ++at;
-      }
+      forget_places();
+      for (std::size_t i = 0; i < call.given().size(); ++i)
+        if (wanted(call.given()[i].role)) map(call.given()[i].region, i);
     } catch (const std::runtime_error& e) {  // too far apart for this machine's addresses
       throw StepFailed{protocol::Status::skipped, e.what()};
     }
-  }
-
-  std::byte* of_problem(std::size_t operand) const override { return addresses_[operand]; }
-
-  rope_operands operands(const protocol::CallDescriptor& call, const Workspace& workspace,
-                         std::uint32_t caller) override {
-    return operands_at_addresses(call, addresses_, workspace, caller);
-  }
-
-  WritableMemory writable(const protocol::CallDescriptor& call, bool with_caches) override {
-    WritableMemory memory(*this);
-    for (const protocol::OperandPlace& operand : call.given())
-      if (operand.role == Operand::out || (with_caches && operand.role == Operand::cache)) {
-        const GuardedMapping& mapping = find(operand.region)->mapping;
-        memory.add(mapping.data(), mapping.bytes());
-      }
-    return memory;
   }
 
   Workspace workspace(std::size_t bytes, bool at_end) override {
@@ -112,8 +91,8 @@ class HostMemory final : public CallMemory {
       found = std::prev(mappings_.end());
     }
     const GuardedMapping& mapping = found->mapping;
-    addresses_[operand] = mapping.data() + region.at;
-    control_.mapped[operand] = {reinterpret_cast<std::uint64_t>(mapping.data()), mapping.bytes()};
+    note(operand, mapping.data() + region.at, reinterpret_cast<std::uint64_t>(mapping.data()),
+         mapping.bytes());
   }
 
   std::vector<Mapped>::iterator find(const protocol::Region& region) {
@@ -132,9 +111,7 @@ class HostMemory final : public CallMemory {
     if (bytes > end) std::memset(mapping.data() + bytes - end, 0xff, end);
   }
 
-  protocol::Control& control_;
   std::vector<Mapped> mappings_;
-  std::byte* addresses_[protocol::most_operands] = {};
 };
 
 }  // namespace ropewalk::harness

@@ -354,11 +354,10 @@ class Caller {
                                           [](const Prepared& s) { return s.kernel == nullptr; });
     if (first_of_all) memory_.forget_what_is_left();
     live_->nodes = call.nodes;
-    std::size_t next = 0;
-    for (const protocol::OperandPlace& operand : call.given()) {
-      const std::size_t i = next++;
+    for (std::size_t i = 0; i < call.given().size(); ++i) {
+      const protocol::OperandPlace& operand = call.given()[i];
       if (!is_of_problem(operand.role)) continue;
-      std::byte* at = memory_.of_problem(i);
+      std::byte* at = memory_.address(i);
       if (until_release) {
         GuardedMapping& held = live_->held.emplace_back(operand.bytes);
         std::byte* const copy = held.data() + held.bytes() - operand.bytes;
@@ -425,16 +424,14 @@ class Caller {
   }
 
   void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
-    // neither this nor the operands are const, as a kernel may write there
     const bool reversed = call.workspace_at_end == 0;
-    GrownProblem p(problem_of(call), growth_, reversed);
-    const Workspace workspace = make_workspace(kernel, p.known, call.workspace_at_end != 0);
-    GrownOperands o(memory_.operands(call, workspace, 0), growth_, reversed);
-    const GrownProblem given_p = p;
-    const GrownOperands given_o = o;
-    apply(kernel, p.known, o.known, workspace, call);
-    for (const std::string& written : {p.written(given_p), o.written(given_o)})
-      if (!written.empty()) entry_failed(Entry::apply, written);
+    // neither is const, as a kernel may write there
+    ShownProblem p(problem_of(call), growth_, reversed);
+    const Workspace workspace = make_workspace(kernel, *p.shown(), call.workspace_at_end != 0);
+    ShownStruct<rope_operands> o(memory_.operands(call, workspace, 0), growth_, reversed);
+    apply(kernel, *p.shown(), *o.shown(), workspace, call);
+    p.hold(Entry::apply);
+    o.hold(Entry::apply);
     set_phase(control_, protocol::Phase::copying);
     memory_.collect();
     memory_.keep_what_is_left(workspace);

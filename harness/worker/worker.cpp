@@ -56,26 +56,30 @@ std::string cause_of_kill() {
              : "";
 }
 
-// Names the buffer that the noted address belongs to, and the offset from the buffer's first byte.
-std::string place_of_fault(const Control& c, const std::vector<NamedRegion>& regions) {
-  constexpr std::uint64_t near = GuardedMapping::widest_guard;  // no other buffer is this near
-  const NamedRegion workspace{operand_name(Operand::workspace, 0)};
+// Names the operand that the noted address belongs to, and the offset from its first byte.
+std::string place_of_fault(const Control& c, const CallDescriptor& call) {
   std::string best;
-  std::uint64_t best_distance = near;
-  for (std::size_t i = 0; i <= most_operands; ++i) {
-    const MappedRegion& m = c.mapped[i];
-    if (m.bytes == 0 || (i >= regions.size() && i < most_operands)) continue;
-    const NamedRegion& r = i < regions.size() ? regions[i] : workspace;
-    const std::uint64_t bytes = r.bytes != 0 ? r.bytes : m.bytes;
-    const std::uint64_t begin = m.begin + r.lead, end = begin + bytes, at = c.fault_address;
+  std::uint64_t best_distance = GuardedMapping::widest_guard;  // no other operand is this near
+  const auto look = [&](const MappedRegion& m, const std::string& name, std::uint64_t begin,
+                        std::uint64_t bytes) {
+    const std::uint64_t end = begin + bytes, at = c.fault_address;
     const bool inside = at >= begin && at < end;
     const std::uint64_t distance = inside ? 0 : at >= end ? at - end : begin - at;
-    if (distance >= best_distance) continue;
+    if (m.bytes == 0 || distance >= best_distance) return;
     best_distance = distance;
     const char* where = inside ? "in read-only" : at >= end ? "past the end of" : "before";
-    best = fmt::format("{} {}, byte offset {} (it has {} bytes)", where, r.name,
+    best = fmt::format("{} {}, byte offset {} (it has {} bytes)", where, name,
                        static_cast<std::int64_t>(at - begin), bytes);
+  };
+  for (std::size_t i = 0; i < call.given().size(); ++i) {
+    const OperandPlace& o = call.given()[i];
+    const MappedRegion& m = c.mapped[i];
+    const bool is_exact = is_of_problem(o.role);
+    look(m, operand_name(o.role, o.tensor), m.begin + (is_exact ? 0 : o.region.at),
+         is_exact ? m.bytes : o.bytes);
   }
+  const MappedRegion& workspace = c.mapped[most_operands];
+  look(workspace, operand_name(Operand::workspace, 0), workspace.begin, workspace.bytes);
   return best.empty() ? fmt::format("address {:#x}, near no buffer", c.fault_address)
                       : fmt::format("{} {}", c.fault_is_write != 0 ? "write" : "read", best);
 }
@@ -119,7 +123,7 @@ Worker::TimeResult Worker::time(const std::string& board, double silence_limit_s
   const auto read_label = [&] { return printable(text_of(control().now_running)); };
   const auto died = [&](Received how) -> TimeResult {
     label = read_label();
-    return {end_of(how, {}), 0, label};
+    return {end_of(how), 0, label};
   };
   const auto ended_for = [&](const std::string& what, const std::string& kernel) -> TimeResult {
     stop();
@@ -366,7 +370,7 @@ std::string Worker::phase_text() const {
 }
 
 // The worker is gone or late. Returns how it ended, and reaps it.
-CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions) {
+CallResult Worker::end_of(Received how, const CallDescriptor& call) {
   const std::string phase = phase_text();
   if (how == Received::late) {
     const auto stopped_by = static_cast<int>(control().stopped_by);
@@ -404,8 +408,8 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
     const std::string in_heap = printable(text_of(c.last_words));
     if (!in_heap.empty())
       text += ": " + in_heap;
-    else if (!regions.empty())
-      text += ": " + place_of_fault(c, regions);
+    else if (call.count > 0)
+      text += ": " + place_of_fault(c, call);
   }
   stop();
   return {CallResult::Kind::crash, text, 0, {}, killed};
@@ -434,9 +438,9 @@ double Worker::limit_by_part_s(std::uint32_t kernel, const CallDescriptor& call,
     other.runs_parts_ = true;
     const std::size_t bytes = memory_.bytes() - buffers_offset;
     std::memcpy(other.reserve_buffers(bytes), memory_.data() + buffers_offset, bytes);
-    CallResult result = other.call(kernel, part, step_supports | step_prepare, {});
+    CallResult result = other.call(kernel, part, step_supports | step_prepare);
     const double begin_s = cpu_time_s(other.running_);
-    if (result.kind == CallResult::Kind::ok) result = other.call(kernel, part, step_apply, {});
+    if (result.kind == CallResult::Kind::ok) result = other.call(kernel, part, step_apply);
     if (result.kind != CallResult::Kind::ok) return usual_s;
     const double times = static_cast<double>(all) / static_cast<double>(batch * tokens);
     return scaled_limit_s(usual_s, cpu_time_s(other.running_) - begin_s, times);
@@ -451,7 +455,7 @@ static double repeating_s(std::uint32_t steps) {
 }
 
 CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
-                         std::uint32_t steps, const std::vector<NamedRegion>& regions) {
+                         std::uint32_t steps) {
   if (pid_ <= 0)
     return {CallResult::Kind::crash,
             cannot_start_.empty() ? "the worker had ended before this call" : cannot_start_};
@@ -459,7 +463,7 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   Received how = send_request({.command = Command::call, .kernel = kernel, .steps = steps});
   const auto ended = [&](const std::string& harm = {}) {
     const std::uint32_t at = control().question;
-    CallResult end = harm.empty() ? end_of(how, regions) : damaged(harm);
+    CallResult end = harm.empty() ? end_of(how, calls.back()) : damaged(harm);
     end.repeated = at;
     return end;
   };

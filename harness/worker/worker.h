@@ -98,13 +98,6 @@ struct WorkerOptions {
   std::shared_ptr<std::map<std::string, std::vector<KernelFacts>>> first_lists;
 };
 
-/// A buffer as messages name it. It begins `lead` bytes behind the first of its pages. If bytes is
-/// 0, the worker's record gives its begin and end.
-struct NamedRegion {
-  std::string name;
-  std::uint64_t lead = 0, bytes = 0;
-};
-
 struct CallResult {
   enum class Kind { ok, unsupported, failed, skipped, crash, hang };
   Kind kind = Kind::ok;
@@ -132,14 +125,12 @@ class Worker {
   /// memory.
   std::byte* reserve_buffers(std::size_t bytes);
 
-  /// Runs steps of a call. `regions` name its operands in messages.
-  CallResult call(std::uint32_t kernel, const protocol::CallDescriptor& call, std::uint32_t steps,
-                  const std::vector<NamedRegion>& regions) {
-    return calls(kernel, {&call, 1}, steps, regions);
-  }
-  /// The same with the descriptors of several callers (protocol::step_repeat).
+  /// Runs steps of a call, or of the calls of several callers (protocol::step_repeat).
   CallResult calls(std::uint32_t kernel, std::span<const protocol::CallDescriptor> calls,
-                   std::uint32_t steps, const std::vector<NamedRegion>& regions);
+                   std::uint32_t steps);
+  CallResult call(std::uint32_t kernel, const protocol::CallDescriptor& call, std::uint32_t steps) {
+    return calls(kernel, {&call, 1}, steps);
+  }
 
   struct TimeResult {
     CallResult result;
@@ -203,7 +194,7 @@ class Worker {
   bool receive_rest(std::string& text, protocol::TimedRow& message, double limit_s);
   double limit_by_part_s(std::uint32_t kernel, const protocol::CallDescriptor& call,
                          double usual_s);
-  CallResult end_of(Received how, const std::vector<NamedRegion>& regions);
+  CallResult end_of(Received how, const protocol::CallDescriptor& call = {});
   CallResult damaged(const std::string& how);
   std::string phase_text() const;
   protocol::Control& control() const;

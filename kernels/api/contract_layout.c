@@ -6,6 +6,6 @@
 #define HOLDS(line, condition) HOLDS_(line, condition)
 #define CONSTANT(name, value) HOLDS(__COUNTER__, (name) == (value))
 #define STRUCT(type, bytes) HOLDS(__COUNTER__, sizeof(type) == (bytes))
-#define FIELD(type, field, offset, bytes) \
+#define FIELD(type, field, kind, offset, bytes) \
   HOLDS(__COUNTER__, offsetof(type, field) == (offset) && sizeof(((type*)0)->field) == (bytes))
-#include "kernels/api/contract_layout.inc"
+#include "python/ropewalk/contract_layout.inc"

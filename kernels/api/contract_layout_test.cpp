@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/api/rope_kernel.h"
@@ -13,11 +15,24 @@
 namespace ropewalk {
 namespace {
 
+template <class Field>
+constexpr bool is_kind(std::string_view kind) {
+  using Type = std::remove_all_extents_t<Field>;
+  if (std::is_class_v<Type>) return kind.starts_with("rope_");
+  const bool letter = std::is_same_v<Type, const char*> ? kind[0] == 'z'
+                      : std::is_pointer_v<Type>         ? kind[0] == 'p'
+                      : std::is_floating_point_v<Type>
+                          ? kind[0] == 'f'
+                          : kind[0] == (std::is_unsigned_v<Type> ? 'u' : 'i');
+  return letter && kind.size() == 2 && kind[1] == '0' + sizeof(Type);
+}
+
 #define CONSTANT(name, value) static_assert((name) == (value));
 #define STRUCT(type, bytes) static_assert(sizeof(type) == (bytes));
-#define FIELD(type, field, offset, bytes) \
-  static_assert(offsetof(type, field) == (offset) && sizeof(type::field) == (bytes));
-#include "kernels/api/contract_layout.inc"
+#define FIELD(type, field, kind, offset, bytes)                                       \
+  static_assert(offsetof(type, field) == (offset) && sizeof(type::field) == (bytes)); \
+  static_assert(is_kind<decltype(type::field)>(#kind));
+#include "python/ropewalk/contract_layout.inc"
 #undef CONSTANT
 #undef STRUCT
 #undef FIELD
@@ -39,10 +54,10 @@ Listed listed() {
   out.structs.push_back(#type); \
   end = 0;                      \
   size = bytes;
-#define FIELD(type, field, offset, bytes)    \
-  check("before " #type "." #field, offset); \
+#define FIELD(type, field, kind, offset, bytes) \
+  check("before " #type "." #field, offset);    \
   end = (offset) + (bytes);
-#include "kernels/api/contract_layout.inc"
+#include "python/ropewalk/contract_layout.inc"
   check("at the end", size);
   return out;
 }

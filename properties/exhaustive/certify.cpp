@@ -106,14 +106,12 @@ class Caller {
     to.problem.min_position = plan_.first;
     to.problem.max_position = plan_.last;
     to.workspace_at_end = 1;
-    std::vector<NamedRegion> names;
     constexpr std::uint64_t cache_line = 64;
     std::uint64_t next = 0;
     const auto place = [&](Operand role, std::uint64_t room, std::uint64_t used) -> Region& {
       Region region{buffers_offset + next, whole_pages(room), 0, is_output(role) ? 1u : 0u, 0};
       region.at = (region.mapped_bytes - used) / cache_line * cache_line;
       next += region.mapped_bytes;
-      names.push_back({operand_name(role, 0), region.at, used});
       to.operands[to.count] = {role, 0, used, region};
       return to.operands[to.count++].region;
     };
@@ -128,7 +126,7 @@ class Caller {
     const std::uint64_t in_from = row_bytes() % cache_line == 0 ? 0 : row;
     const std::uint64_t input_rows = longest + vectors;
     Region& in = place(Operand::in, input_rows * row_bytes(), count * row_bytes());
-    in.at = names.back().lead = row - in_from;
+    in.at = row - in_from;
     const Region& out = place(Operand::out, longest * row_bytes(), count * row_bytes());
     std::byte* const memory = subject_.worker.reserve_buffers(next) - buffers_offset;
     const auto at = [&](const Region& region) { return memory + region.file_offset + region.at; };
@@ -145,7 +143,7 @@ class Caller {
                   rows_.data() + (in_from + r * row_bytes()) % rows_.size(), row_bytes());
     in_from_ = in_from;
     starts_ = subject_.worker.starts();
-    return subject_.worker.call(subject_.facts.index, to, steps | step_keep_mapped, names);
+    return subject_.worker.call(subject_.facts.index, to, steps | step_keep_mapped);
   }
 
   // After make(): the outputs of a token's three heads, one behind the other, until the next call.

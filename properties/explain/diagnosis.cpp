@@ -446,7 +446,7 @@ std::string cause_of_crash(Subject& subject, const Property& property, const Cas
     } axes[] = {{"batch rows", &Strides::batch, c.batch, c.tokens * t.heads * t.head_dim},
                 {"tokens", &Strides::token, c.tokens, t.heads * t.head_dim},
                 {"heads", &Strides::head, t.heads, t.head_dim}};
-    const std::string name = c.fused ? "in" : fmt::format("{}.in", tensor_words[i]);
+    const std::string name = operand_name(Operand::in, static_cast<std::uint32_t>(i));
     if (crash.reason.find(fmt::format("read past the end of {},", name)) == std::string::npos)
       continue;
     for (const auto& axis : axes) {

@@ -26,8 +26,9 @@ except ImportError as error:
 torch.set_num_threads(1)
 torch.use_deterministic_algorithms(True)
 
-FORWARD, TRANSPOSE = 0, 1
-HALF_SPLIT, ANGLES_TABLE, OUT_OF_PLACE = 1, 0, 1 << 1  # the numbers of rope_kernel.h
+FORWARD, TRANSPOSE = c.NUMBERS["FORWARD"], c.NUMBERS["TRANSPOSE"]
+HALF_SPLIT, ANGLES_TABLE, OUT_OF_PLACE = (
+    c.NUMBERS[name] for name in ("HALF_SPLIT", "ANGLES_TABLE", "OUT_OF_PLACE"))
 F32, I64 = c.DTYPES.index("f32"), c.DTYPES.index("i64")
 BASE = 10000.0
 APPLY = C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p, C.c_void_p)
@@ -42,7 +43,8 @@ def kernels_of(path):
         refuse(f"{path} is not a plugin: {error}")
     listed.restype = C.POINTER(c.KernelList)
     kernels = listed().contents
-    entries = [kernels.kernels[i].contents for i in range(kernels.count)]
+    addresses = (C.c_void_p * kernels.count).from_address(kernels.kernels)
+    entries = [c.KernelEntry.from_address(address) for address in addresses]
     return {entry.name.decode(): entry for entry in entries}
 
 
@@ -98,14 +100,14 @@ class Kernel:
         problem.table_row_stride = half
         problem.inv_freq_address, problem.attention_scale, problem.tensor_count = inv_freq.data_ptr(), 1, 2
         for i in range(2):
-            problem.tensor[i] = c.Tensor(heads, dim, 0, *strides, *strides, F32, F32, 1, 0)
+            problem.tensor[i] = c.TYPES["rope_tensor"](heads, dim, 0, *strides, *strides, F32, F32, 1, 0)
         address, reason, state = C.addressof(problem), C.c_char_p(), C.c_void_p()
-        if self.entry.supports(address, C.addressof(reason)) != c.OK:
+        if c.SUPPORTS(self.entry.supports)(address, C.addressof(reason)) != c.OK:
             refuse(f"{self.name} refuses {list(shape)}: {(reason.value or b'').decode()}")
         size = self.entry.workspace_bytes
         size = C.cast(size, WORKSPACE)(address) if size else 0
         arrays.append(torch.empty(size, dtype=torch.uint8))
-        if self.entry.prepare and self.entry.prepare(address, C.addressof(state)) != c.OK:
+        if self.entry.prepare and c.PREPARE(self.entry.prepare)(address, C.addressof(state)) != c.OK:
             refuse(f"{self.name} failed to prepare {list(shape)}")
         return problem, state, arrays
 
@@ -120,7 +122,7 @@ class Kernel:
         operands = c.Operands(struct_size=C.sizeof(c.Operands), positions=positions.data_ptr())
         operands.workspace = workspace.data_ptr() if len(workspace) else None
         for i, (x, y) in enumerate(zip(inputs, outputs)):
-            operands.tensor[i] = c.Place(x.data_ptr(), y.data_ptr(), cos.data_ptr(), sin.data_ptr())
+            operands.tensor[i] = (x.data_ptr(), y.data_ptr(), cos.data_ptr(), sin.data_ptr())
         if self.apply(C.addressof(problem), C.addressof(operands), state) != c.OK:
             raise RuntimeError(f"apply of {self.name} failed")
         return tuple(outputs)

@@ -1,51 +1,47 @@
-"""rope_kernel.h in ctypes, as the worker's library lists its structs. `in` and `out` of operands are
-input and output here; the address of an array ends in _address."""
+"""rope_kernel.h in ctypes, made of contract_layout.inc. `in` and `out` of operands are input and output
+here; the address of an array ends in _address."""
 
 import ctypes as C
+import os
+import re
 from itertools import groupby
 
 import numpy as np
 
-from . import decorator, worker_library
+from . import decorator
 
-OK, UNSUPPORTED, FAILED = 0, 1, 2
 DTYPES = (*decorator.DTYPES, "i32", "i64")
-ROW_BY_TOKEN = 1
-EXT_AXES, EXT_NORM, EXT_APPEND = 1, 2, 3
 TYPES = {"u4": C.c_uint32, "u8": C.c_uint64, "i4": C.c_int32, "i8": C.c_int64, "f8": C.c_double,
          "p8": C.c_void_p, "z8": C.c_char_p}
 NAMES = {"in": "input", "out": "output", "inv_freq": "inv_freq_address",
          "axis_of_pair": "map_address"}
+with open(os.path.join(os.path.dirname(__file__), "contract_layout.inc"), encoding="ascii") as _file:
+    _text = _file.read()
+NUMBERS = {name: int(value) for name, value in re.findall(r"CONSTANT\(ROPE_(\w+), (\d+)\)", _text)}
+OK, UNSUPPORTED, FAILED, ROW_BY_TOKEN, EXT_AXES, EXT_NORM, EXT_APPEND = (
+    NUMBERS[name] for name in ("OK", "UNSUPPORTED", "FAILED", "ROW_BY_TOKEN", "EXT_AXES", "EXT_NORM", "EXT_APPEND"))
 
 
 def _class(name, fields):
-    """A structure of fields (name, type, count); those like tensor[2].in are of an array of structures."""
+    """A structure of (field, type, bytes); fields like tensor[2].in are of an array of structures."""
     members = []
     for (outer, nested), group in groupby(fields, lambda f: (f[0].split("[")[0], "[" in f[0])):
         group = list(group)
         if nested:
             inner = [(f.split(".")[1], *rest) for f, *rest in group if f.startswith(f"{outer}[0]")]
-            members.append((outer, _class(outer, inner) * (len(group) // len(inner))))
+            kind, count = _class(outer, inner), len(group) // len(inner)
         else:
-            kind, count = TYPES[group[0][1]], int(group[0][2])
-            members.append((NAMES.get(outer, outer), kind * count if count > 1 else kind))
+            kind = TYPES[group[0][1]]
+            count = int(group[0][2]) // C.sizeof(kind)
+        members.append((NAMES.get(outer, outer), kind * count if count > 1 else kind))
     anonymous = ["ext"] if members[0][0] == "ext" else []
     return type(name, (C.Structure,), {"_anonymous_": anonymous, "_fields_": members})
 
 
-def _classes():
-    """By their names in C. Each line has a struct, its bytes, and a field with its type and count."""
-    worker_library.ropewalk_script_contract.restype = C.c_char_p
-    lines = [line.split() for line in worker_library.ropewalk_script_contract().decode().splitlines()]
-    for (name, size), fields in groupby(lines, lambda line: line[:2]):
-        made = TYPES[name] = _class(name, [line[2:] for line in fields])
-        assert C.sizeof(made) == int(size), name
-    return TYPES
-
-
-_made = _classes()
-NormOperands, AppendOperands = _made["rope_norm_operands"], _made["rope_append_operands"]
-Axes, KernelEntry, KernelList = _made["rope_axes"], _made["rope_kernel"], _made["rope_kernel_list"]
+for _name, _fields in groupby(re.findall(r"FIELD\((\w+), ([^,]+), (\w+), \d+, (\d+)\)", _text), lambda f: f[0]):
+    TYPES[_name] = _class(_name, [f[1:] for f in _fields])
+NormOperands, AppendOperands = TYPES["rope_norm_operands"], TYPES["rope_append_operands"]
+Axes, KernelEntry, KernelList = TYPES["rope_axes"], TYPES["rope_kernel"], TYPES["rope_kernel_list"]
 
 
 def strides(tensor, side):
@@ -65,7 +61,7 @@ def _in_chain(kind, struct):
     return property(found)
 
 
-class Problem(_made["rope_problem"]):
+class Problem(TYPES["rope_problem"]):
     @property
     def inv_freq(self):
         """A copy of the rotary_dim / 2 frequencies, which a function may keep; or None."""
@@ -86,11 +82,11 @@ class Problem(_made["rope_problem"]):
     has_table = property(lambda self: self.angle_source == 0)
     weight_type = property(lambda self: DTYPES[self.norm.weight_dtype])
     table_type = property(lambda self: DTYPES[self.table_dtype])
-    axes, norm = _in_chain(EXT_AXES, Axes), _in_chain(EXT_NORM, _made["rope_norm"])
-    append = _in_chain(EXT_APPEND, _made["rope_append"])
+    axes, norm = _in_chain(EXT_AXES, Axes), _in_chain(EXT_NORM, TYPES["rope_norm"])
+    append = _in_chain(EXT_APPEND, TYPES["rope_append"])
 
 
-class Operands(_made["rope_operands"]):
+class Operands(TYPES["rope_operands"]):
     norm = _in_chain(EXT_NORM, NormOperands)
     append = _in_chain(EXT_APPEND, AppendOperands)
 
@@ -100,3 +96,4 @@ class Operands(_made["rope_operands"]):
 
 SUPPORTS = PREPARE = C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p)
 RELEASE = C.CFUNCTYPE(None, C.c_void_p)
+assert all(C.sizeof(TYPES[name]) == int(size) for name, size in re.findall(r"STRUCT\((\w+), (\d+)\)", _text))

@@ -18,7 +18,6 @@ from functools import cache
 
 from . import contract as c
 from . import decorator
-from . import worker_library as library
 from .calls import State, bind, raised, shapes_given, warm_up
 from .channel import failed, failures, files, forks, settle, told, told_in_c, watch_forks
 from .decorator import KernelError, _require, offered
@@ -26,6 +25,7 @@ from .on_device import ON_DEVICE
 from .views import LIBRARIES
 
 alive = []  # what C code points to
+library = None  # the worker's library, given by worker.py
 libraries = {}  # name and device -> of views or on_device
 states = {}  # number -> State
 addresses = {}  # of a state in C -> its number

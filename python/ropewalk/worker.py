@@ -129,12 +129,11 @@ def main():
             if reason is None:
                 if not loaded:
                     import_package(here)
-                    sys.modules["ropewalk"].worker_library = python
                 from ropewalk import host
 
                 sys.dont_write_bytecode = True  # beside the file of a user
                 loaded[:] = [host]
-                told = host.told
+                told, host.library = host.told, python
                 return host.load(os.fsdecode(file))
         except BaseException as problem:
             reason = told(problem)

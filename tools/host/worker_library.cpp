@@ -7,9 +7,6 @@
 #include <cstddef>
 #include <cstring>
 #include <stdexcept>
-#include <string>
-#include <string_view>
-#include <type_traits>
 
 #include "benchmarks/engine/google_benchmark.h"
 #include "harness/call/operands.h"
@@ -28,20 +25,6 @@ int run_google_benchmark(const GoogleBenchmarkPlan&) {
 namespace {
 
 using namespace ropewalk;
-
-// The type of a field: signed, unsigned or floating, pointer or text, with its bytes; or a struct.
-template <class Field>
-std::string type_word(const char* field) {
-  using Type = std::remove_all_extents_t<Field>;
-  if constexpr (std::is_class_v<Type>)
-    return field == std::string_view("ext") ? "rope_ext" : "rope_" + std::string(field);
-  const char letter = std::is_same_v<Type, const char*> ? 'z'
-                      : std::is_pointer_v<Type>         ? 'p'
-                      : std::is_floating_point_v<Type>  ? 'f'
-                      : std::is_unsigned_v<Type>        ? 'u'
-                                                        : 'i';
-  return letter + std::to_string(sizeof(Type));
-}
 
 // The four functions of Python's stable ABI that a call needs.
 struct Python {
@@ -97,21 +80,6 @@ std::int32_t call(PyObject* function) {
 }
 
 }  // namespace
-
-const char* ropewalk_script_contract() {
-  static std::string text;
-  if (!text.empty()) return text.c_str();
-  [[maybe_unused]] std::string of;
-#define CONSTANT(name, value)
-#define STRUCT(type, bytes) of = #type " " + std::to_string(bytes) + " ";
-#define FIELD(type, field, offset, bytes)                                            \
-  text += of + #field " " + type_word<decltype(type::field)>(#field) + " " +         \
-          std::to_string(sizeof(type::field) /                                       \
-                         sizeof(std::remove_all_extents_t<decltype(type::field)>)) + \
-          "\n";
-#include "kernels/api/contract_layout.inc"
-  return text.c_str();
-}
 
 void* ropewalk_script_state(std::int64_t number) {
   return new State{number};

@@ -14,10 +14,6 @@ struct PyObject;  // Python's own, of which nothing is known here
 ROPEWALK_EXPORT void ropewalk_worker_main(int count, const char* const* words,
                                           const ropewalk_script_host* host);
 
-/// The structs of the contract, a line for each field: the struct and its bytes, the field, its type
-/// ("i4": signed, of 4 bytes; u, f, p: pointer, z: text; or a struct) and how many it has.
-ROPEWALK_EXPORT const char* ropewalk_script_contract();
-
 /// What a kernel's prepare makes. `number` is handed to ropewalk_script_host::apply.
 ROPEWALK_EXPORT void* ropewalk_script_state(std::int64_t number);
 

@@ -37,7 +37,7 @@ const DeviceBreach device_breaches[] = {
      "CUDA error 700 (an illegal memory access was encountered) in prepare"},
     {"keeps_memory", "history", "bytes of device memory, and again when its calls were repeated"},
     {"release_forgets", "sizes", "release kept device memory: "},
-    {"writes_input", "agreement", "apply wrote into tensor 0 in, which is read-only: byte offset "},
+    {"writes_input", "agreement", "apply wrote into q.in, which is read-only: byte offset "},
     {"writes_past", "agreement", "apply wrote outside its buffers: "},
     {"illegal_address", "agreement",
      "CUDA error 700 (an illegal memory access was encountered) in apply"},
