@@ -365,15 +365,13 @@ rope_problem without_positions(const Case& c) {
 std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                       std::int64_t h) {
   const rope_tensor& s = p.tensor[tensor];
-  return (p.batch > 1 ? b * s.in_batch_stride : 0) + (p.tokens > 1 ? t * s.in_token_stride : 0) +
-         (s.heads > 1 ? h * s.in_head_stride : 0);
+  return b * s.in_batch_stride + t * s.in_token_stride + h * s.in_head_stride;
 }
 
 std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                        std::int64_t h) {
   const rope_tensor& s = p.tensor[tensor];
-  return (p.batch > 1 ? b * s.out_batch_stride : 0) + (p.tokens > 1 ? t * s.out_token_stride : 0) +
-         (s.heads > 1 ? h * s.out_head_stride : 0);
+  return b * s.out_batch_stride + t * s.out_token_stride + h * s.out_head_stride;
 }
 
 bool has_output(const Problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t) {
@@ -396,10 +394,9 @@ std::int64_t in_row(const Problem& p, const HeadPlace& at) {
 }
 
 std::int64_t position_index(const Problem& p, std::int64_t axis, std::int64_t b, std::int64_t t) {
-  const std::int64_t in_plane =
-      plus(p.asked.batch > 1 ? times(b, p.asked.position_batch_stride) : 0,
-           p.asked.tokens > 1 ? times(t, p.asked.position_token_stride) : 0);
-  return plus(in_plane, times(axis, p.axes.position_axis_stride));
+  const rope_problem& asked = p.asked;
+  return plus(plus(times(b, asked.position_batch_stride), times(t, asked.position_token_stride)),
+              times(axis, p.axes.position_axis_stride));
 }
 
 std::int64_t table_row(const Problem& p, std::int64_t axis, std::int64_t token,

@@ -44,8 +44,8 @@ namespace ropewalk::harness {
 
 /// The arguments of one caller, its state, and the memory that it lets the kernel write.
 struct CallSite {
-  rope_problem problem;
-  rope_operands operands;
+  ShownProblem problem;
+  ShownStruct<rope_operands> operands;
   WritableMemory writable;
   WritableMemory caches;  ///< as a whole, where others may write other slots at the same time
   void* state;
@@ -83,7 +83,7 @@ class RepeatedCalls {
   /// together, to show a race in what a state makes at its first call.
   template <class FirstCall>
   void add(CallSite site, bool alone, FirstCall&& first_call) {
-    Caller caller{site.problem, site.operands, std::move(site), {}, {}, {}, {}};
+    Caller caller{std::move(site), {}, {}, {}, {}};
     caller.before = caller.site.writable.copy();
     caller.caches_before = caller.site.caches.copy();
     if (alone) {
@@ -144,8 +144,6 @@ class RepeatedCalls {
   static constexpr std::chrono::milliseconds longest{250};
 
   struct Caller {
-    rope_problem shown_problem;  // those of the site must stay equal to these
-    rope_operands shown_operands;
     CallSite site;
     WritableMemory::Copy before, after, caches_before;
     std::string failure;
@@ -241,14 +239,14 @@ class RepeatedCalls {
   std::string call_once(Caller& caller) {
     std::string changed;
     const auto failed = failure_of([&] {
-      const std::int32_t answer = enter_on_thread(Entry::apply, kernel_.apply, &caller.site.problem,
-                                                  &caller.site.operands, caller.site.state);
-      changed = caller.site.writable.space().left_changed();
-      caller.site.writable.space().wait(caller.site.operands.stream);
+      const CallSite& site = caller.site;
+      const std::int32_t answer = enter_on_thread(Entry::apply, kernel_.apply, site.problem.shown(),
+                                                  site.operands.shown(), site.state);
+      changed = site.writable.space().left_changed();
+      site.writable.space().wait(site.operands.shown()->stream);
       if (!changed.empty()) entry_failed(Entry::apply, changed);
-      if (!same_bytes(caller.site.problem, caller.shown_problem) ||
-          !same_bytes(caller.site.operands, caller.shown_operands))
-        entry_failed(Entry::apply, "wrote into rope_problem or rope_operands");
+      site.problem.hold(Entry::apply);
+      site.operands.hold(Entry::apply);
       hold_answer(Entry::apply, answer);
     });
     return failed ? failed->text : "";
@@ -429,9 +427,7 @@ class Caller {
     ShownProblem p(problem_of(call), growth_, reversed);
     const Workspace workspace = make_workspace(kernel, *p.shown(), call.workspace_at_end != 0);
     ShownStruct<rope_operands> o(memory_.operands(call, workspace, 0), growth_, reversed);
-    apply(kernel, *p.shown(), *o.shown(), workspace, call);
-    p.hold(Entry::apply);
-    o.hold(Entry::apply);
+    apply(kernel, p, o, workspace, call);
     set_phase(control_, protocol::Phase::copying);
     memory_.collect();
     memory_.keep_what_is_left(workspace);
@@ -456,17 +452,17 @@ class Caller {
     return is_first == takes_first;
   }
 
-  void apply(const rope_kernel& kernel, const rope_problem& p, const rope_operands& o,
-             const Workspace& workspace, const protocol::CallDescriptor& call) {
-    const rope_problem given_problem = p;
-    const rope_operands given_operands = o;
+  void apply(const rope_kernel& kernel, const ShownProblem& p,
+             const ShownStruct<rope_operands>& operands, const Workspace& workspace,
+             const protocol::CallDescriptor& call) {
+    const rope_operands& o = *operands.shown();
     set_phase(control_, protocol::Phase::apply);
     std::int32_t answer = ROPE_OK;
     std::string why;
     const auto make = [&](bool as_graph) {
       memory_.begin_apply(o, as_graph);
       why_failed();  // what a call of many callers may have left
-      answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state.address());
+      answer = watch_.enter(Entry::apply, kernel.apply, p.shown(), &o, live_->state.address());
       why = why_failed();
     };
     const bool as_graph = makes_graph(kernel, call) && !waits_;
@@ -484,8 +480,8 @@ class Caller {
         make(false);
       }
     }
-    if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
-      throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
+    p.hold(Entry::apply);
+    operands.hold(Entry::apply);
     live_->state.hold(Entry::apply);
     if (workspace.overrun())
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
@@ -512,15 +508,13 @@ class Caller {
       use_state(calls[i].state);
       memory_.place(calls[i], i > 0);
       const bool alone = callers == 1;
-      CallSite site{problem_of(calls[i]),
-                    {},
-                    memory_.writable(calls[i], alone),
-                    memory_.writable(calls[i], !alone),
+      CallSite site{ShownProblem(problem_of(calls[i])), ShownStruct<rope_operands>({}),
+                    memory_.writable(calls[i], alone), memory_.writable(calls[i], !alone),
                     live_->state.address()};
       const Workspace& workspace = workspaces.emplace_back(
-          make_workspace(kernel, site.problem, calls[i].workspace_at_end != 0));
-      site.operands = memory_.operands(calls[i], workspace, i);
-      if (!alone) add_slots(site.problem, site.operands, site.writable);
+          make_workspace(kernel, *site.problem.shown(), calls[i].workspace_at_end != 0));
+      site.operands = ShownStruct<rope_operands>(memory_.operands(calls[i], workspace, i));
+      if (!alone) add_slots(*site.problem.shown(), *site.operands.shown(), site.writable);
       CallSite first = site;
       repeated.add(std::move(site), alone,
                    [&] { apply(kernel, first.problem, first.operands, workspace, calls[i]); });

@@ -28,7 +28,8 @@ torch.use_deterministic_algorithms(True)
 
 FORWARD, TRANSPOSE = c.NUMBERS["FORWARD"], c.NUMBERS["TRANSPOSE"]
 HALF_SPLIT, ANGLES_TABLE, OUT_OF_PLACE = (
-    c.NUMBERS[name] for name in ("HALF_SPLIT", "ANGLES_TABLE", "OUT_OF_PLACE"))
+    c.NUMBERS[name] for name in ("HALF_SPLIT", "ANGLES_TABLE", "OUT_OF_PLACE")
+)
 F32, I64 = c.DTYPES.index("f32"), c.DTYPES.index("i64")
 BASE = 10000.0
 APPLY = C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p, C.c_void_p)
