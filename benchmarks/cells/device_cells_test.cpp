@@ -20,13 +20,6 @@ namespace {
 
 using report::Outcome;
 
-Workload placed(bool in_place, Dtype dtype = Dtype::f32) {
-  Workload w = small_workload("toy/a");
-  w.dtype = dtype;
-  set_in_place(w, in_place);
-  return w;
-}
-
 /// Makes epochs of so many calls, each judged. Returns the refusal, if any.
 std::string refusal_in(Cell& cell, std::int64_t calls, int epochs) {
   Oracle oracle;

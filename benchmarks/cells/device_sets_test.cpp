@@ -53,14 +53,11 @@ void note_position(const rope_problem& p, const rope_operands& o) {
 
 TEST(DeviceSets, WhatIsJudgedIsWhatACallGetsAndLeaves) {
   for (const std::string_view word : timed_dtypes)
-    for (const WorkloadLayout layout : {WorkloadLayout::packed, WorkloadLayout::head_major,
-                                        WorkloadLayout::fused, WorkloadLayout::padded})
+    for (const WorkloadLayout layout : layouts)
       for (const bool in_place : {true, false}) {
-        Workload w = small_workload("toy/a");
-        w.dtype = dtype_of(word);
+        Workload w = placed(in_place, dtype_of(word));
         w.layout = layout;
         w.position_dtype = in_place ? Dtype::i64 : Dtype::i32;
-        set_in_place(w, in_place);
         lay_out(w);
         StandInSets there(w);
         DeviceSets& sets = there.sets.here();

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-
 #include <cstring>
 
 #include "benchmarks/cells/cells.h"
@@ -36,27 +35,21 @@ std::string judged(const Workload& w,
                  oracle, 3);
 }
 
-/// The plain loop on f64 data. Each output is too large by the factor 1 + off.
-std::int32_t rotate_f64(const rope_problem* p, const rope_operands* o, double off) {
-  const std::int64_t half = p->rotary_dim / 2;
-  for_each_token(*p, *o, [&](const Token& token) {
-    for_each_head<double>(*p, *o, token, [&](const Head<double>& head) {
-      for (std::int64_t i = 0; i < half; ++i) {
-        const PairIndex at = pair_index(p->pairing, i, half);
-        const double a = head.in[at.first], b = head.in[at.second];
-        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): supports refuses without a table
-        head.out[at.first] = (a * head.cos[i] - b * head.sin[i]) * (1 + off);
-        head.out[at.second] = (a * head.sin[i] + b * head.cos[i]) * (1 + off);
-      }
-    });
-  });
+std::int32_t rest(const rope_problem*, const rope_operands*, void*) {
   return ROPE_OK;
 }
+/// The toy on data of any type, but for so many tokens at the end of each batch row.
+template <int left_out>
+std::int32_t turn_typed(const rope_problem* p, const rope_operands* o, void*) {
+  return with_floating_type(Dtype{p->tensor[0].in_dtype}, [&]<class T>(std::type_identity<T>) {
+    return rotate_toy<T>(p, o, p->tokens - left_out);
+  });
+}
+constexpr auto right = turn_typed<0>, no_tail = turn_typed<1>;
 
-Workload placed(bool in_place) {
-  Workload w = small_workload("toy/a");
-  set_in_place(w, in_place);
-  return w;
+/// The toy, with each output times a factor.
+std::int32_t turn_scaled(const rope_problem* p, const rope_operands* o, float factor) {
+  return rotate_toy(p, o, p->tokens, [&](float x) { return factor * x; });
 }
 
 TEST(Recheck, WhatIsRotatedHolds) {
@@ -118,12 +111,6 @@ TEST(Recheck, ANormAndACacheAreJudged) {
 }
 
 TEST(Recheck, WhatIsNotRotatedIsSeen) {
-  const auto nothing = [](const rope_problem*, const rope_operands*, void*) -> std::int32_t {
-    return ROPE_OK;
-  };
-  const auto no_tail = [](const rope_problem* p, const rope_operands* o, void*) {
-    return rotate_toy(p, o, p->tokens - 1);
-  };
   const auto backwards = [](const rope_problem* p, const rope_operands* o, void*) {
     rope_problem seen = *p;
     seen.operation = ROPE_TRANSPOSE;
@@ -136,7 +123,7 @@ TEST(Recheck, WhatIsNotRotatedIsSeen) {
     return rotate_toy(p, &second, p->tokens);
   };
   for (const bool in_place : {true, false}) {
-    EXPECT_NE(judged(placed(in_place), nothing).find("is not rotated"), std::string::npos);
+    EXPECT_NE(judged(placed(in_place), rest).find("is not rotated"), std::string::npos);
     EXPECT_NE(judged(placed(in_place), no_tail).find("position 2"), std::string::npos);
     EXPECT_NE(judged(placed(in_place), backwards), "");
     EXPECT_NE(judged(placed(in_place), twice), "");
@@ -169,19 +156,10 @@ TEST(Recheck, TheCallsThatTurnAreTold) {
 }
 
 TEST(Recheck, SixteenBitsAreJudgedToo) {
-  const auto half = [](const rope_problem* p, const rope_operands* o, void*) {
-    return p->tensor[0].in_dtype == ROPE_F16 ? rotate_toy<F16>(p, o, p->tokens)
-                                             : rotate_toy<Bf16>(p, o, p->tokens);
-  };
-  const auto no_tail = [](const rope_problem* p, const rope_operands* o, void*) {
-    return p->tensor[0].in_dtype == ROPE_F16 ? rotate_toy<F16>(p, o, p->tokens - 1)
-                                             : rotate_toy<Bf16>(p, o, p->tokens - 1);
-  };
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16})
     for (const bool in_place : {true, false}) {
-      Workload w = placed(in_place);
-      w.dtype = dtype;
-      EXPECT_EQ(judged(w, half), "");
+      const Workload w = placed(in_place, dtype);
+      EXPECT_EQ(judged(w, right), "");
       EXPECT_NE(judged(w, no_tail).find("position 2"), std::string::npos);
     }
 }
@@ -191,8 +169,7 @@ TEST(Recheck, FewCallsOfSixteenBitsHold) {
   const rope_kernel kernel = toy_kernel("toy");
   Oracle oracle;
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
-    Workload w = placed(true);
-    w.dtype = dtype;
+    Workload w = placed(true, dtype);
     w.tokens = 2000;
     lay_out(w);
     WorkloadData data(w, 1);
@@ -204,10 +181,7 @@ TEST(Recheck, FewCallsOfSixteenBitsHold) {
           make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE,
                        call % 2 == 0 ? Operation::forward : Operation::transpose);
       if (call % 2 == 0) data.moving().move_on();
-      if (dtype == Dtype::f16)
-        rotate_toy<F16>(&problem, &operands, w.tokens);
-      else
-        rotate_toy<Bf16>(&problem, &operands, w.tokens);
+      right(&problem, &operands, nullptr);
       expected.all.calls = call + 1;
       expected.all.by.clear();
       if (call % 2 == 0) expected.all.by.push_back(data.positions());
@@ -227,8 +201,7 @@ TEST(Recheck, WhatDriftedIsHeldToItsLength) {
     for (int i = 0; i < p->batch * p->tokens * 8; ++i) k[i] = Bf16{factor * float{k[i]}};
     return std::int32_t{ROPE_OK};
   };
-  Workload w = placed(true), few = w;
-  w.dtype = few.dtype = Dtype::bf16;
+  Workload w = placed(true, Dtype::bf16), few = w;
   w.tokens = 256;  // 2,048 pairs of K
   for (const auto& [times, told] : {std::pair(1.0f, ""),
                                     {1.03f, "the length of k is another"},
@@ -263,9 +236,6 @@ TEST(Recheck, TheEndsOfALargeOneAreAlwaysJudged) {
   w.batch = 1;
   w.tokens = 100'000;  // 2.4 million elements
   EXPECT_EQ(judged(w, apply_toy), "");
-  const auto no_tail = [](const rope_problem* p, const rope_operands* o, void*) {
-    return rotate_toy(p, o, p->tokens - 1);
-  };
   EXPECT_NE(judged(w, no_tail).find("position 99999"), std::string::npos);
 }
 
@@ -286,19 +256,12 @@ TEST(Recheck, OneHeadInNinetySixIsMissedByNoSampleOfAThousand) {
 
 TEST(Recheck, OneCallHasTheBoundOfOneAndManyHaveMore) {
   const auto off_by_4_u = [](const rope_problem* p, const rope_operands* o, void*) {
-    rotate_toy(p, o, p->tokens);
-    for (const int tensor : {0, 1})
-      for (int i = 0; i < 2 * 3 * 8 * (tensor == 0 ? 2 : 1); ++i)
-        static_cast<float*>(o->tensor[tensor].out)[i] *= 1 + 0x1p-22f;
-    return std::int32_t{ROPE_OK};
-  };
-  const auto nothing = [](const rope_problem*, const rope_operands*, void*) {
-    return std::int32_t{ROPE_OK};
+    return turn_scaled(p, o, 1 + 0x1p-22f);
   };
   const Workload w = placed(false);
   EXPECT_NE(judged(w, off_by_4_u).find("is not rotated"), std::string::npos);
   EXPECT_EQ(judged(w, off_by_4_u, 3), "");
-  EXPECT_NE(judged(w, nothing, 3), "");
+  EXPECT_NE(judged(w, rest, 3), "");
 }
 
 TEST(Recheck, EveryLayoutAndPositionTypeHolds) {
@@ -316,8 +279,7 @@ TEST(Recheck, EveryLayoutAndPositionTypeHolds) {
     seen.position_dtype = ROPE_I32;
     return rotate_toy(&seen, o, p->tokens);
   };
-  for (const WorkloadLayout layout : {WorkloadLayout::packed, WorkloadLayout::head_major,
-                                      WorkloadLayout::fused, WorkloadLayout::padded})
+  for (const WorkloadLayout layout : layouts)
     for (const Dtype positions : {Dtype::i32, Dtype::i64})
       for (const bool in_place : {true, false}) {
         Workload w = placed(in_place);
@@ -333,11 +295,7 @@ TEST(Recheck, EveryLayoutAndPositionTypeHolds) {
 
 TEST(Recheck, AScaleIsJudged) {
   const auto scaled = [](const rope_problem* p, const rope_operands* o, void*) {
-    rotate_toy(p, o, p->tokens);
-    for (const int tensor : {0, 1})
-      for (int i = 0; i < 2 * 3 * 8 * (tensor == 0 ? 2 : 1); ++i)
-        static_cast<float*>(o->tensor[tensor].out)[i] *= static_cast<float>(p->attention_scale);
-    return std::int32_t{ROPE_OK};
+    return turn_scaled(p, o, static_cast<float>(p->attention_scale));
   };
   Workload w = placed(false);
   w.attention_scale = 1.5;
@@ -346,13 +304,9 @@ TEST(Recheck, AScaleIsJudged) {
 }
 
 TEST(Recheck, F64HasItsOwnBound) {
-  Workload w = placed(false);
-  w.dtype = Dtype::f64;
-  const auto right = [](const rope_problem* p, const rope_operands* o, void*) {
-    return rotate_f64(p, o, 0);
-  };
+  const Workload w = placed(false, Dtype::f64);
   const auto off_by_8_u = [](const rope_problem* p, const rope_operands* o, void*) {
-    return rotate_f64(p, o, 0x1p-50);
+    return rotate_toy<double>(p, o, p->tokens, [](double x) { return x * (1 + 0x1p-50); });
   };
   EXPECT_EQ(judged(w, right), "");
   EXPECT_NE(judged(w, off_by_8_u).find("is not rotated"), std::string::npos);

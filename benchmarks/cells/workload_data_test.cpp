@@ -66,8 +66,7 @@ TEST(WorkloadData, StoresPastTheCachesHaveOutputsOfTheirOwn) {
 
 // Whatever the layout: an update touches each element of each window once, and no other.
 TEST(WorkloadData, CeilingsTouchTheWindowAloneInEveryLayout) {
-  for (const WorkloadLayout layout : {WorkloadLayout::packed, WorkloadLayout::head_major,
-                                      WorkloadLayout::fused, WorkloadLayout::padded}) {
+  for (const WorkloadLayout layout : layouts) {
     Workload w = latent();
     w.layout = layout;
     lay_out(w);
@@ -90,8 +89,7 @@ TEST(WorkloadData, CeilingsTouchTheWindowAloneInEveryLayout) {
 }
 
 TEST(WorkloadData, CeilingsOfACacheCopyEachRowToItsSlot) {
-  for (const WorkloadLayout layout : {WorkloadLayout::packed, WorkloadLayout::head_major,
-                                      WorkloadLayout::fused, WorkloadLayout::padded}) {
+  for (const WorkloadLayout layout : layouts) {
     Workload w = small_workload("toy/a");
     w.layout = layout;
     w.tokens = 21;

@@ -7,20 +7,20 @@
 
 namespace ropewalk::bench {
 
-/// Rotates by f32 tables, forward and back, but only the first `tokens` of each batch row. `round`
-/// makes the type of the data of an f32 result.
+/// Rotates by the table of the data's type, forward and back, but only the first `tokens` of each
+/// batch row. `round` makes the data of a result of the table's type.
 template <class Data = float, class Round>
 std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens,
                         Round&& round) {
   const std::int64_t half = p->rotary_dim / 2;
-  const float turn = p->operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
+  const TableOf<Data> turn = p->operation == ROPE_TRANSPOSE ? -1 : 1;
   for_each_token(*p, *o, [&](const Token& token) {
     if (token.index >= tokens) return;
     for_each_head<Data>(*p, *o, token, [&](const Head<Data>& head) {
       for (std::int64_t i = 0; i < half; ++i) {
         const PairIndex at = pair_index(p->pairing, i, half);
         // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): supports refuses without a table
-        const float a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
+        const TableOf<Data> a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
         head.out[at.first] = round(a * head.cos[i] - b * sin);
         head.out[at.second] = round(a * sin + b * head.cos[i]);
       }
@@ -30,7 +30,7 @@ std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int6
 }
 template <class Data = float>
 std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens) {
-  return rotate_toy<Data>(p, o, tokens, [](float x) { return Data{x}; });
+  return rotate_toy<Data>(p, o, tokens, [](TableOf<Data> x) { return Data{x}; });
 }
 inline std::int32_t apply_toy(const rope_problem* p, const rope_operands* o, void*) {
   return rotate_toy(p, o, p->tokens);
@@ -75,6 +75,9 @@ inline bool has_heads(const harness::TensorCase& t, std::int64_t heads, std::int
   return t.heads == heads && t.head_dim == head_dim && t.rotary_offset == rotary_offset;
 }
 
+constexpr WorkloadLayout layouts[] = {WorkloadLayout::packed, WorkloadLayout::head_major,
+                                      WorkloadLayout::fused, WorkloadLayout::padded};
+
 /// A workload with a head as wide as the window, so for_each_head copies nothing.
 inline Workload small_workload(const std::string& name) {
   Workload w;
@@ -85,6 +88,12 @@ inline Workload small_workload(const std::string& name) {
   w.rotary_dim = 8;
   w.batch = 2;
   w.tokens = 3;
+  return w;
+}
+inline Workload placed(bool in_place, Dtype dtype = Dtype::f32) {
+  Workload w = small_workload("toy/a");
+  w.dtype = dtype;
+  set_in_place(w, in_place);
   return w;
 }
 

@@ -8,9 +8,6 @@
 namespace ropewalk::bench {
 namespace {
 
-constexpr WorkloadLayout layouts[] = {WorkloadLayout::packed, WorkloadLayout::head_major,
-                                      WorkloadLayout::fused, WorkloadLayout::padded};
-
 Workload toy(WorkloadLayout layout) {
   Workload w;
   set_heads(w, {3, 20, 8}, {2, 16, 0});
