@@ -77,62 +77,36 @@ void walk(const rope_problem& p, const rope_operands& o, Visit&& visit) {
   });
 }
 
-TEST(ForEachToken, ReadsPositionsOfBothTypesInOrder) {
-  const rope_problem p32 = problem_of(2, 3, 1, 2, 2);
-  const std::int32_t narrow[] = {5, -1, 7, 0, 2'147'483'647, -2'147'483'648};
-  const std::vector<Token> expected{{0, 0, 5, 5},
-                                    {0, 1, -1, -1},
-                                    {0, 2, 7, 7},
-                                    {1, 0, 0, 0},
-                                    {1, 1, 2'147'483'647, 2'147'483'647},
-                                    {1, 2, -2'147'483'648, -2'147'483'648}};
-  EXPECT_EQ(tokens_of(p32, narrow), expected);
-
-  rope_problem p64 = p32;
-  p64.position_dtype = ROPE_I64;
-  const std::int64_t wide[] = {5, -1, 7, 0, 2'147'483'647, -2'147'483'648};
-  EXPECT_EQ(tokens_of(p64, wide), expected);
-}
-
-TEST(ForEachToken, FollowsPositionStrides) {
-  rope_problem p = problem_of(2, 2, 1, 2, 2);
-  p.position_batch_stride = 1;
-  p.position_token_stride = 3;
-  const std::int32_t positions[] = {10, 20, -9, 11, 21};
-  const std::vector<Token> expected{{0, 0, 10, 10}, {0, 1, 11, 11}, {1, 0, 20, 20}, {1, 1, 21, 21}};
-  EXPECT_EQ(tokens_of(p, positions), expected);
-}
-
-TEST(ForEachToken, StrideZeroIsABroadcast) {
-  rope_problem p = problem_of(2, 2, 1, 2, 2);
-  p.position_batch_stride = 0;
-  const std::int32_t row[] = {4, 9};
-  EXPECT_EQ(tokens_of(p, row),
-            (std::vector<Token>{{0, 0, 4, 4}, {0, 1, 9, 9}, {1, 0, 4, 4}, {1, 1, 9, 9}}));
-  p.position_token_stride = 0;
-  EXPECT_EQ(tokens_of(p, row),
-            (std::vector<Token>{{0, 0, 4, 4}, {0, 1, 4, 4}, {1, 0, 4, 4}, {1, 1, 4, 4}}));
-}
-
-TEST(ForEachToken, NeverUsesTheStrideOfAnAxisOfSizeOne) {
-  rope_problem p = problem_of(1, 1, 1, 2, 2);
-  p.position_batch_stride = p.position_token_stride = absurd;
-  const std::int32_t only[] = {3};
-  EXPECT_EQ(tokens_of(p, only), (std::vector<Token>{{0, 0, 3, 3}}));
-  p.tokens = 2;
-  p.position_token_stride = 1;
-  const std::int32_t two[] = {3, 8};
-  EXPECT_EQ(tokens_of(p, two), (std::vector<Token>{{0, 0, 3, 3}, {0, 1, 8, 8}}));
-}
-
-TEST(ForEachToken, TablesByTokenNeedNoPositions) {
-  rope_problem p = problem_of(2, 2, 1, 2, 2);
-  p.table_rows_by = ROPE_ROW_BY_TOKEN;
-  EXPECT_EQ(tokens_of(p, nullptr),
-            (std::vector<Token>{{0, 0, 0, 0}, {0, 1, 0, 1}, {1, 0, 0, 2}, {1, 1, 0, 3}}));
-  const std::int32_t positions[] = {40, 41, 42, 43};
-  EXPECT_EQ(tokens_of(p, positions),
-            (std::vector<Token>{{0, 0, 40, 0}, {0, 1, 41, 1}, {1, 0, 42, 2}, {1, 1, 43, 3}}));
+TEST(ForEachToken, ReadsPositionsOfBothTypesByTheirStrides) {
+  constexpr std::int64_t top = 2'147'483'647, bottom = -top - 1;
+  const struct {
+    std::int64_t batch, tokens, batch_stride, token_stride;
+    std::vector<std::int64_t> positions;  // empty: NULL
+    std::vector<std::int64_t> read, rows_by_token = {};
+  } calls[] = {{2, 3, 3, 1, {5, -1, 7, 0, top, bottom}, {5, -1, 7, 0, top, bottom}},
+               {2, 2, 1, 3, {10, 20, -9, 11, 21}, {10, 11, 20, 21}},
+               {2, 2, 0, 1, {4, 9}, {4, 9, 4, 9}},
+               {2, 2, 0, 0, {4, 9}, {4, 4, 4, 4}},
+               // The stride of an axis of size 1 is never used.
+               {1, 1, absurd, absurd, {3}, {3}},
+               {1, 2, absurd, 1, {3, 8}, {3, 8}},
+               {2, 2, 2, 1, {}, {0, 0, 0, 0}, {0, 1, 2, 3}},
+               {2, 2, 2, 1, {40, 41, 42, 43}, {40, 41, 42, 43}, {0, 1, 2, 3}}};
+  for (const auto& [batch, tokens, batch_stride, token_stride, positions, read, rows] : calls) {
+    rope_problem p = problem_of(batch, tokens, 1, 2, 2);
+    p.position_batch_stride = batch_stride;
+    p.position_token_stride = token_stride;
+    p.table_rows_by = rows.empty() ? ROPE_ROW_BY_POSITION : ROPE_ROW_BY_TOKEN;
+    std::vector<Token> expected;
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      expected.push_back({at / tokens, at % tokens, read[i], rows.empty() ? read[i] : rows[i]});
+    }
+    const std::vector<std::int32_t> narrow(positions.begin(), positions.end());
+    EXPECT_EQ(tokens_of(p, narrow.empty() ? nullptr : narrow.data()), expected);
+    p.position_dtype = ROPE_I64;
+    EXPECT_EQ(tokens_of(p, narrow.empty() ? nullptr : positions.data()), expected);
+  }
 }
 
 TEST(ForEachHead, FollowsDifferentStridesInAndOut) {
