@@ -55,21 +55,6 @@ TEST(AxisPositions, AreApartAndInRange) {
   }
 }
 
-TEST(AxisPositions, AreRefusedWhereTheyMakeNoSense) {
-  for (const char* words : {"axis_positions=apart position_axis_stride=0", "table_axis_stride=6",
-                            "positions=1,2", "rows_by=token tokens=2 table_axis_stride=2"})
-    EXPECT_THROW(
-        {
-          Oracle oracle;
-          make_problem(case_of(words), oracle);
-        },
-        BadCase)
-        << words;
-  EXPECT_THROW(validate(case_from_text("axes=2 axis_of_pair=2")), BadCase);
-  EXPECT_THROW(validate(case_from_text("axes=5 axis_of_pair=0")), BadCase);
-  EXPECT_THROW(validate(case_from_text("axes=2 axis_of_pair=0,1")), BadCase);
-}
-
 TEST(AxisPositions, LieAxisByAxisWithTablesBehindEachOther) {
   Oracle oracle;
   const Problem p = make_problem(

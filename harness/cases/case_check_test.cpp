@@ -23,7 +23,7 @@ std::string layout(const std::string& line) {
 }
 
 struct Bad {
-  const char* line;
+  std::string line;
   const char* message;
 };
 
@@ -57,6 +57,7 @@ TEST(CaseCheck, GoodCasesPass) {
                            "dtype=f64 table_dtype=bf16",
                            "contract=f32_angle k.dtype=f16",
                            "dtype=bf16 contract=f32_angle",
+                           "slots=7,7",  // of no account without append
                            "attention_scale=-0.5"}) {
     EXPECT_EQ(validation(line), "") << line;
     EXPECT_EQ(layout(line), "") << line;
@@ -143,6 +144,53 @@ TEST(CaseCheck, Positions) {
            "needs equal positions along that axis"},
       },
       validation);
+}
+
+TEST(CaseCheck, Axes) {
+  const std::string three = "axes=3 rotary_dim=6 axis_of_pair=0,1,2 q.head_dim=6 ";
+  expect_refusals(
+      {
+          {three + "axis_positions=apart position_axis_stride=0",
+           "needs equal positions along that axis"},
+          {three + "table_axis_stride=6",
+           "table_axis_stride is for tables by token, of several axes"},
+          {three + "positions=1,2", "positions needs axes * batch * tokens = 3 values, got 2"},
+          {three + "rows_by=token tokens=2 table_axis_stride=2",
+           "the table strides put rows of two axes in the same place"},
+      },
+      layout);
+  expect_refusals(
+      {
+          {"axes=2 axis_of_pair=2", "axis_of_pair has axis 2, but there are 2"},
+          {"axes=5 axis_of_pair=0", "axes must be 1 to 4, got 5"},
+          {"axes=2 axis_of_pair=0,1", "axis_of_pair needs rotary_dim / 2 = 1 axes, got 2"},
+      },
+      validation);
+}
+
+TEST(CaseCheck, SlotsAndNorms) {
+  expect_refusals(
+      {
+          {"q.append=1 tokens=2 positions=0,1 slots=3,3", "slot 3 is given to two tokens"},
+          {"q.append=1 slots=16 pages=1", "slot 16 is outside the cache, which has 16 slots"},
+          {"q.append=1 slots=-2", "slot -2 is outside"},
+          {"q.append=1 slots=1,2", "slots needs batch * tokens = 1 slots, got 2"},
+          {"q.append=1 page_size=0", "page_size must be 1 to 1048576, got 0"},
+          {"q.append=1 pages=16777216 page_size=16 slot_rule=scattered", "at most 2^24 slots"},
+          {"q.append=1 tokens=40 pages=2", "pages=2 are too few for slot_rule=in_order"},
+          {"q.append=1 page_size=1 slots=9223372036854775807", "at most 2^24 slots"},
+          {"q.append=1 q.heads=2 q.cache=64,2,2", "q: elements of the caches overlap"},
+          {"q.append=1 k.append=1 one_cache=1 k.cache_at=1", "k: elements of the caches overlap"},
+          {"q.append=1 slot_dtype=f32", "slot_dtype=f32 is not one of i32, i64"},
+          {"q.append=1 op=transpose", "append needs op=forward"},
+          {"q.append=1 one_buffer=1", "append and one_buffer exclude each other"},
+          {"q.norm=1 op=transpose", "a norm needs op=forward"},
+          {"q.norm=1 epsilon=0", "epsilon must be 8.673617379884035e-19 to 1, got 0"},
+          {"q.norm=1 epsilon=-1", "epsilon must be 8.673617379884035e-19 to 1, got -1"},
+          {"q.norm=1 epsilon=nan", "epsilon must be 8.673617379884035e-19 to 1, got nan"},
+          {"q.norm=1 weight_dtype=f64", "weight_dtype must not be wider"},
+      },
+      layout);
 }
 
 TEST(CaseCheck, SizesThatOverflowOrAreTooLarge) {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/testing/refusal.h"
-
 namespace ropewalk::harness {
 namespace {
 
@@ -13,11 +11,6 @@ Case case_of(const std::string& words) {
   Case c = case_from_text(words);
   validate(c);
   return c;
-}
-
-std::string refusal(const std::string& words) {
-  Oracle oracle;
-  return refusal_by<BadCase>([&] { make_problem(case_from_text(words), oracle); });
 }
 
 TEST(Slots, AreThoseOfTheirRule) {
@@ -69,34 +62,6 @@ TEST(Slots, OfTheSecondCallAreOthersOfTheSameCache) {
   EXPECT_EQ(out_row(p, 0, {0, 0, std::ranges::find(p.slots, -1) - p.slots.begin(), 0}), -1);
   const auto weight = static_cast<std::size_t>(p.buffer(Operand::weight));
   EXPECT_NE(p.buffers[weight].content, p.other_inputs[weight]);
-}
-
-TEST(Slots, ThatMakeNoSenseAreRefused) {
-  const struct {
-    const char *words, *message;
-  } bad[] = {
-      {"q.append=1 tokens=2 positions=0,1 slots=3,3", "slot 3 is given to two tokens"},
-      {"q.append=1 slots=16 pages=1", "slot 16 is outside the cache, which has 16 slots"},
-      {"q.append=1 slots=-2", "slot -2 is outside"},
-      {"q.append=1 slots=1,2", "slots needs batch * tokens = 1 slots, got 2"},
-      {"q.append=1 page_size=0", "page_size must be 1 to 1048576, got 0"},
-      {"q.append=1 pages=16777216 page_size=16 slot_rule=scattered", "at most 2^24 slots"},
-      {"q.append=1 tokens=40 pages=2", "pages=2 are too few for slot_rule=in_order"},
-      {"q.append=1 page_size=1 slots=9223372036854775807", "at most 2^24 slots"},
-      {"q.append=1 q.heads=2 q.cache=64,2,2", "q: elements of the caches overlap"},
-      {"q.append=1 k.append=1 one_cache=1 k.cache_at=1", "k: elements of the caches overlap"},
-      {"q.append=1 slot_dtype=f32", "slot_dtype=f32 is not one of i32, i64"},
-      {"q.append=1 op=transpose", "append needs op=forward"},
-      {"q.append=1 one_buffer=1", "append and one_buffer exclude each other"},
-      {"q.norm=1 op=transpose", "a norm needs op=forward"},
-      {"q.norm=1 epsilon=0", "epsilon must be 8.673617379884035e-19 to 1, got 0"},
-      {"q.norm=1 epsilon=-1", "epsilon must be 8.673617379884035e-19 to 1, got -1"},
-      {"q.norm=1 epsilon=nan", "epsilon must be 8.673617379884035e-19 to 1, got nan"},
-      {"q.norm=1 weight_dtype=f64", "weight_dtype must not be wider"},
-  };
-  for (const auto& [words, message] : bad)
-    EXPECT_NE(refusal(words).find(message), std::string::npos) << words << ": " << refusal(words);
-  EXPECT_EQ(refusal("slots=7,7"), "");  // of no account
 }
 
 }  // namespace
