@@ -18,15 +18,6 @@ double input(const Problem& p, int placement, const HeadPlace& at, std::int64_t 
               tensor_dtype(p.source, at.tensor), in_row(p, at) + e);
 }
 
-TEST(Inputs, PairsLieWhereTheContractPutsThem) {
-  const Problem half = laid_out("rotary_dim=6 q.head_dim=9 q.offset=2");
-  EXPECT_EQ(pair_elements(half.asked, 0, 1).first, 3);
-  EXPECT_EQ(pair_elements(half.asked, 0, 1).second, 6);
-  const Problem next = laid_out("pairing=interleaved rotary_dim=6 q.head_dim=9 q.offset=2");
-  EXPECT_EQ(pair_elements(next.asked, 0, 1).first, 4);
-  EXPECT_EQ(pair_elements(next.asked, 0, 1).second, 5);
-}
-
 TEST(Inputs, AreReplacedAndCopiedInTheTypeOfEachTensor) {
   const std::string shape = "tokens=2 q.heads=2 k.heads=2 k.dtype=f16 k.head_dim=3 t2.dtype=f64";
   Problem p = laid_out(shape + " seed=0x7"), other = laid_out(shape);
@@ -49,11 +40,10 @@ TEST(Inputs, AreReplacedAndCopiedInTheTypeOfEachTensor) {
 }
 
 TEST(Inputs, ReplacedPairsAreThoseOfBothPlacementsAndNothingElse) {
-  for (const char* in_place : {"0", "1"}) {
+  for (const std::string words : {"q.in_place=0", "q.in_place=1", "pairing=interleaved"}) {
+    const bool next = words == "pairing=interleaved";
     const std::string shape =
-        "rotary_dim=4 q.heads=2 q.head_dim=6 q.offset=1 k.heads=1 k.head_dim=4 k.rotate=0 "
-        "q.in_place=" +
-        std::string(in_place);
+        "rotary_dim=4 q.heads=2 q.head_dim=6 q.offset=1 k.heads=1 k.head_dim=4 k.rotate=0 " + words;
     const Problem before = laid_out(shape);
     Problem p = before;
     replace_pairs(p, [](int placement, const HeadPlace& at, std::int64_t pair) {
@@ -65,10 +55,12 @@ TEST(Inputs, ReplacedPairsAreThoseOfBothPlacementsAndNothingElse) {
         const HeadPlace at{0, 0, 0, h};
         const double v = 100 * placement + 10 * static_cast<double>(h);
         EXPECT_EQ(input(p, placement, at, 1), v);
-        EXPECT_EQ(input(p, placement, at, 2), v + 1);
-        EXPECT_EQ(input(p, placement, at, 3), -v - 0.5);
+        EXPECT_EQ(input(p, placement, at, next ? 3 : 2), v + 1);
+        EXPECT_EQ(input(p, placement, at, next ? 2 : 3), -v - 0.5);
         EXPECT_EQ(input(p, placement, at, 4), -v - 1.5);
       }
+    EXPECT_EQ(pair_elements(p.asked, 0, 1).first, next ? 3 : 2);
+    EXPECT_EQ(pair_elements(p.asked, 0, 1).second, 4);
     const auto k = static_cast<std::size_t>(p.buffer(Operand::in, 1));
     EXPECT_EQ(p.buffers[k].content, before.buffers[k].content) << "rotate = 0 stays";
     const auto q = static_cast<std::size_t>(p.buffer(Operand::in));

@@ -100,27 +100,12 @@ TEST(Problem, EachTensorAndTheTableHaveTheirOwnType) {
   EXPECT_EQ(load(cos.content, Dtype::f16, 2), double{F16(static_cast<float>(std::cos(1.0)))});
 }
 
-TEST(Problem, SmallerCaseKeepsTheRestOfItsData) {
-  const Problem large = laid_out("tokens=3 q.heads=3"), small = laid_out("tokens=2 q.heads=2");
-  for (std::int64_t t = 0; t < 2; ++t)
-    for (std::int64_t h = 0; h < 2; ++h)
-      EXPECT_EQ(f32(buffer(large, "q.in"), in_index(large.asked, 0, 0, t, h)),
-                f32(buffer(small, "q.in"), in_index(small.asked, 0, 0, t, h)));
-}
-
 TEST(Problem, PaddedRowsOwnNoGaps) {
-  Case c;
-  c.batch = 2;
-  c.tokens = 2;
-  TensorCase& t = c.tensors[0];
-  t.heads = 2;
-  t.in = t.out = padded_strides(c, t, 3);
-  t.in_at = 1;
-  t.out_at = 2;
-  const Problem p = laid_out(c);
+  const Problem p =
+      laid_out("batch=2 tokens=2 q.heads=2 q.in=29,13,5 q.out=29,13,5 q.in_at=1 q.out_at=2");
   const Buffer& in = buffer(p, "q.in");
   const Buffer& out = buffer(p, "q.out");
-  EXPECT_EQ(t.in, (Strides{29, 13, 5}));
+  EXPECT_EQ(padded_strides(p.source, p.source.tensors[0], 3), (Strides{29, 13, 5}));
   EXPECT_EQ(in.owned.size(), 0u);
   EXPECT_EQ(owned_elements(out), 16);
   for (std::int64_t b = 0; b < 2; ++b)
@@ -140,19 +125,28 @@ TEST(Problem, PaddedRowsOwnNoGaps) {
   EXPECT_EQ(in.content.size(), 4u * (1 + 29 + 13 + 5 + 2)) << "ends with the last row";
 }
 
-TEST(Problem, FusedTensorsShareABufferEachWay) {
-  Case c;
-  c.tokens = 2;
-  c.tensors.resize(3);
-  c.tensors[0].heads = 2;
-  fuse(c);
-  const Problem p = laid_out(c);
-  EXPECT_EQ(names(p), (std::vector<std::string>{"in", "out", "positions", "cos", "sin"}));
-  const Buffer& in = buffer(p, "in");
-  EXPECT_EQ(in.content.size(), 2u * 8 * 4);
-  EXPECT_EQ(owned_elements(buffer(p, "out")), 16);
-  EXPECT_EQ(f32(in, 8 + 6 + 1), unit_value(hash(1, 2, 0, 1, 0, 1), 24)) << "t2, token 1";
-  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(p.buffer(Operand::in, i), 0);
+TEST(Problem, FusedTensorsShareABufferEachWayOrInPlaceOne) {
+  for (const bool in_place : {false, true}) {
+    Case c;
+    c.tokens = 2;
+    c.tensors.resize(3);
+    c.tensors[0].heads = 2;
+    for (TensorCase& t : c.tensors) t.in_place = in_place;
+    fuse(c);
+    const Problem p = laid_out(c);
+    std::vector<std::string> all{"in", "out", "positions", "cos", "sin"};
+    if (in_place) all = {"in_out", "positions", "cos", "sin"};
+    EXPECT_EQ(names(p), all);
+    const Buffer& in = buffer(p, all[0]);
+    EXPECT_EQ(in.holds_input, in_place);
+    EXPECT_EQ(in.content.size(), 2u * 8 * 4);
+    EXPECT_EQ(owned_elements(buffer(p, in_place ? "in_out" : "out")), 16);
+    EXPECT_EQ(f32(in, 8 + 6 + 1), unit_value(hash(1, 2, 0, 1, 0, 1), 24)) << "t2, token 1";
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(p.buffer(Operand::in, i), 0);
+      EXPECT_EQ(p.output(i).buffer, in_place ? 0 : 1);
+    }
+  }
 }
 
 TEST(Problem, InPlaceBufferHoldsTheInputAndIsOwned) {
@@ -207,17 +201,6 @@ TEST(Problem, OwnSinTurnsTheOtherTensorsBack) {
   };
   EXPECT_EQ(sin_of(1), -sin_of(0));
   EXPECT_NE(sin_of(0), 0);
-}
-
-TEST(Problem, FusedInPlaceIsOneBuffer) {
-  Case c;
-  c.tensors.assign(2, {});
-  for (TensorCase& t : c.tensors) t.in_place = true;
-  fuse(c);
-  const Problem p = laid_out(c);
-  EXPECT_EQ(p.buffer(Operand::in), p.output(1).buffer);
-  EXPECT_TRUE(buffer(p, "in_out").holds_input);
-  EXPECT_EQ(owned_elements(buffer(p, "in_out")), 4);
 }
 
 TEST(Problem, PositionsFollowTypeAndStrides) {
