@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 
-#include "harness/cases/layouts.h"
 #include "harness/judge/asked_shapes.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/placed_buffers.h"
@@ -175,20 +174,9 @@ TEST(AskedShapes, AThirdTensorIsLikeK) {
 }
 
 TEST(AskedShapes, EachOtherSizeDoesNotFit) {
-  void (*const changes[])(Case&) = {
-      [](Case& c) { c.rotary_dim = 6; },
-      [](Case& c) { c.tensors[0].heads = 4; },
-      [](Case& c) { c.tensors[1].heads = 8; },
-      [](Case& c) { c.tensors[0].head_dim = 17; },
-      [](Case& c) { c.tensors[1].head_dim = 16; },
-      [](Case& c) { c.tensors[0].rotary_offset = 0; },
-      [](Case& c) { c.tensors[1].rotary_offset = 4; },
-  };
-  for (const auto change : changes) {
-    Case c = fitting();
-    change(c);
-    EXPECT_FALSE(fits(c)) << to_text(c);
-  }
+  for (const char* words : {"rotary_dim=6", "q.heads=4", "k.heads=8", "q.head_dim=17",
+                            "k.head_dim=16", "q.offset=0", "k.offset=4"})
+    EXPECT_FALSE(fits(patched(fitting(), words))) << words;
 }
 
 TEST(AskedShapes, TokensAndBatchAreFreeUnlessStated) {
@@ -273,15 +261,10 @@ TEST(RowSample, OfALargeCaseHasItsEndsAndAPart) {
 // ---- buffers
 
 TEST(PlacedBuffers, InputsBetweenOutputsKeepTheirBytes) {
-  Case c;
-  c.tokens = c.tensors[0].heads = 2;
-  alternate_heads(c);
-  c.tensors[0].in.batch = c.tensors[0].out.batch = 0;
-  c.tensors[0].out_at = 3;  // one element between them
-  c.tensors[0].in.head = c.tensors[0].out.head = 5;
-  c.tensors[0].in.token = c.tensors[0].out.token = 10;
   Oracle oracle;
-  const Problem p = make_problem(c, oracle);
+  const Problem p = make_problem(  // q.out_at: one element between them
+      case_from_text("tokens=2 q.heads=2 one_buffer=1 q.in=0,10,5 q.out=0,10,5 q.out_at=3"),
+      oracle);
   const int buffer = p.output(0).buffer;
   ASSERT_EQ(p.buffer(Operand::in), buffer);
   const Buffer& b = p.buffers[static_cast<std::size_t>(buffer)];

@@ -191,13 +191,9 @@ TEST_F(WorkerTest, NamesTheBufferOfAFault) {
 
 TEST_F(WorkerTest, AnotherKernelFindsItsBuffersMapped) {
   const Problem problem = make_problem(case_from_text("rotary_dim=8 q.head_dim=8"), oracle);
-  Outputs none;
   for (const char* kernel : {"test_right", "test_unmaps_output", "test_right"}) {
     Subject subject{worker, oracle, facts(kernel)};
-    Execution e;
-    constexpr std::uint32_t steps = protocol::step_supports | protocol::step_prepare |
-                                    protocol::step_apply | protocol::step_release;
-    perform(subject, problem, {steps}, e, none);
+    const Execution e = execute_once(subject, problem, true);
     EXPECT_EQ(e.result.kind, Kind::ok) << kernel << ": " << e.result.text;
   }
   EXPECT_EQ(worker.starts(), 1);
