@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "harness/device/device.h"
-
 namespace ropewalk::harness {
 namespace {
 

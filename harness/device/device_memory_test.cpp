@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/process/guarded_mapping.h"
-#include "harness/process/step_failed.h"
+#include "harness/watch/entries.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -69,12 +69,8 @@ class DeviceMemoryTest : public testing::Test {
     DeviceMemory memory(control, *device);
     memory.place(call, false);
     written(memory.operands(call, {}, 0));
-    try {
-      memory.collect();
-    } catch (const StepFailed& failure) {
-      return failure.text;
-    }
-    return {};
+    const auto failed = failure_of([&] { memory.collect(); });
+    return failed ? failed->text : "";
   }
 
   const std::uint64_t page = page_bytes();
