@@ -5,17 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/system/process_stat.h"
-#include "harness/judge/executor.h"
-#include "harness/worker/worker.h"
+#include "harness/testing/own_worker.h"
 
 namespace ropewalk::harness {
 
@@ -43,13 +40,6 @@ struct Hostility {
     unsetenv("HOSTILE_IN");
   }
 };
-
-inline WorkerOptions options(std::vector<std::string> plugins = {}) {
-  WorkerOptions o;
-  o.executable = ROPEWALK_EXECUTABLE;
-  o.plugins = std::move(plugins);
-  return o;
-}
 
 /// The message of the WorkerError that starting a worker with these options throws.
 inline std::string refusal(const WorkerOptions& o) {
@@ -97,15 +87,9 @@ inline void kill_quietly(pid_t child) {
 /// Runs one case with one kernel of the test plugin.
 class WorkerTest : public ::testing::Test {
  protected:
-  KernelFacts facts(const std::string& name) {
-    const auto& kernels = worker.kernels();
-    const auto found = std::find_if(kernels.begin(), kernels.end(),
-                                    [&](const KernelFacts& k) { return k.name == name; });
-    if (found == kernels.end()) throw std::runtime_error("no kernel " + name);
-    return *found;
-  }
+  KernelFacts facts(const std::string& name) { return subject_of(worker, oracle, name).facts; }
   Execution run(const std::string& kernel, const std::string& line = "rotary_dim=8 q.head_dim=8") {
-    Subject subject{worker, oracle, facts(kernel)};
+    Subject subject = subject_of(worker, oracle, kernel);
     return execute(subject, make_problem(case_from_text(line), oracle));
   }
   std::string text_of(const std::string& kernel, Kind kind) {

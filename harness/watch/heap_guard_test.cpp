@@ -5,10 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <algorithm>
-
-#include "harness/judge/executor.h"
-#include "harness/worker/worker.h"
+#include "harness/testing/own_worker.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -17,12 +14,6 @@ using Kind = CallResult::Kind;
 
 class HeapGuard : public ::testing::Test {
  protected:
-  static WorkerOptions options() {
-    WorkerOptions o;
-    o.executable = ROPEWALK_EXECUTABLE;
-    o.plugins = {HEAP_PLUGIN};
-    return o;
-  }
   void SetUp() override {
 #if defined(ROPEWALK_SANITIZED)
     GTEST_SKIP() << "the sanitizer owns malloc";
@@ -30,11 +21,7 @@ class HeapGuard : public ::testing::Test {
   }
   /// The first block of an entry ends at a forbidden page, or begins behind such a page.
   CallResult run(const std::string& kernel, bool at_end) {
-    const auto& all = worker.kernels();
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const KernelFacts& k) { return k.name == kernel; });
-    if (found == all.end()) throw std::runtime_error("no kernel " + kernel);
-    Subject subject{worker, oracle, *found};
+    Subject subject = subject_of(worker, oracle, kernel);
     const Case c = case_from_text(at_end ? "heap_at_end=1" : "heap_at_end=0");
     return execute(subject, make_problem(c, oracle)).result;
   }
@@ -44,7 +31,7 @@ class HeapGuard : public ::testing::Test {
     EXPECT_EQ(result.text, text) << kernel;
   }
 
-  Worker worker{options()};
+  Worker worker{options({HEAP_PLUGIN})};
   Oracle oracle;
 };
 

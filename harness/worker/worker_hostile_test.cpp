@@ -16,12 +16,8 @@ using WorkerHarm = std::tuple<std::string, std::string, Kind>;  // what is done,
 class HostileKernel : public ::testing::TestWithParam<WorkerHarm> {
  protected:
   CallResult run(Worker& worker, const std::string& kernel, const std::string& line) {
-    for (const KernelFacts& facts : std::vector<KernelFacts>(worker.kernels())) {
-      if (facts.name != kernel) continue;
-      Subject subject{worker, oracle, facts};
-      return execute(subject, make_problem(case_from_text(line), oracle)).result;
-    }
-    throw std::runtime_error("no kernel " + kernel);
+    Subject subject = subject_of(worker, oracle, kernel);
+    return execute(subject, make_problem(case_from_text(line), oracle)).result;
   }
   Oracle oracle;
 };

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "harness/cases/data.h"
 #include "harness/cases/problem.h"
+#include "harness/testing/own_worker.h"
 #include "properties/array/accepted_cases.h"
 #include "properties/array/array_run.h"
 #include "properties/array/asking.h"
@@ -219,8 +219,6 @@ TEST(Factors, ThatContradictEachOtherAreImpossible) {
 
 class Arrays : public testing::Test {
  protected:
-  Arrays() : worker_(options()) {}
-
   static std::vector<const Property*> judged() {
     std::vector<const Property*> out;
     for (const Property* each : all_properties())
@@ -230,25 +228,16 @@ class Arrays : public testing::Test {
 
   ArrayResult run(const std::string& kernel, std::int64_t most_cases = 0,
                   Profile profile = Profile::smoke) {
-    for (const KernelFacts& facts : worker_.kernels())
-      if (facts.name == kernel) {
-        std::vector<Subject> subject{{worker_, oracle_, facts}};
-        JudgeThreads one;
-        ArrayLimits limits;
-        limits.profile = profile;
-        limits.most_cases = most_cases;
-        return run_array(one, subject, first_offer(subject[0]).value(), judged(), limits);
-      }
-    throw std::runtime_error("no kernel " + kernel);
+    std::vector<Subject> subject{subject_of(worker_, oracle_, kernel)};
+    JudgeThreads one;
+    ArrayLimits limits;
+    limits.profile = profile;
+    limits.most_cases = most_cases;
+    return run_array(one, subject, first_offer(subject[0]).value(), judged(), limits);
   }
 
  private:
-  static WorkerOptions options() {
-    WorkerOptions o;
-    o.executable = ROPEWALK_EXECUTABLE;
-    return o;
-  }
-  Worker worker_;
+  Worker worker_{options()};
   Oracle oracle_;
 };
 

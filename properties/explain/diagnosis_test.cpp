@@ -8,9 +8,9 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <stdexcept>
 
 #include "harness/cases/data.h"
+#include "harness/testing/own_worker.h"
 #include "properties/search/verify.h"
 
 namespace ropewalk::properties {
@@ -20,11 +20,6 @@ namespace {
 // A correct kernel's outputs of a case with many tokens, heads and pairs, which a test spoils.
 class Diagnoses : public testing::Test {
  protected:
-  static WorkerOptions options() {
-    WorkerOptions o;
-    o.executable = ROPEWALK_EXECUTABLE;
-    return o;
-  }
   static Case case_of(const std::string& text) {
     Case c = case_from_text(text);
     c.contract = ROPE_CONTRACT_EXACT;
@@ -34,10 +29,7 @@ class Diagnoses : public testing::Test {
   // with a smaller case.
   Diagnosis of_spoiled(const std::function<void(Seen&)>& spoil, const std::string& words = usual,
                        const std::string& smaller = "") {
-    const auto& kernels = worker_.kernels();
-    const auto phase = std::ranges::find(kernels, "phase", &KernelFacts::name);
-    if (phase == kernels.end()) throw std::runtime_error("no kernel phase");
-    Subject subject{worker_, oracle_, *phase};
+    Subject subject = subject_of(worker_, oracle_, "phase");
     const Look look = [&, right = look_at(subject)](const Case& c, Calls calls) {
       std::optional<Scene> scene = right(c, calls);
       if (!scene) return scene;

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "harness/cases/data.h"
+#include "harness/testing/own_worker.h"
 #include "properties/array/asking.h"
 #include "properties/explain/shrink_steps.h"
 #include "properties/search/judges.h"
@@ -20,19 +21,6 @@ using namespace harness;
 using namespace report;
 namespace {
 
-WorkerOptions options() {
-  WorkerOptions o;
-  o.executable = ROPEWALK_EXECUTABLE;
-  o.plugins = {ROPEWALK_MUTANTS};
-  return o;
-}
-
-Subject subject_of(Worker& worker, Oracle& oracle, const std::string& kernel) {
-  for (const KernelFacts& k : worker.kernels())
-    if (k.name == kernel) return {worker, oracle, k};
-  throw std::runtime_error("no kernel " + kernel);
-}
-
 // The row of a kernel's first failure.
 VerdictRow failure(const std::string& kernel, const std::string& property) {
   VerifyPlan plan;
@@ -42,7 +30,7 @@ VerdictRow failure(const std::string& kernel, const std::string& property) {
   plan.dtypes = {Dtype::f32};
   VerdictRow first;
   verify_with_judges(
-      options(), plan, 1,
+      options({ROPEWALK_MUTANTS}), plan, 1,
       [&](const VerdictRow& row) {
         if (first.kernel.empty() && is_failure(row.verdict)) first = row;
       },
@@ -122,7 +110,7 @@ bool has_false_block(const Case& c) {
 }
 
 TEST(Shrink, GoesOnToWhereAnErrorBegins) {
-  Worker worker(options());
+  Worker worker(options({ROPEWALK_MUTANTS}));
   Oracle oracle;
   Subject subject = subject_of(worker, oracle, "control_scalar_table");
   const Property property{.name = "none", .claim = "", .check = check_error};
@@ -168,7 +156,7 @@ TEST_P(Blocks, SpeakOfOneCase) {
   ASSERT_EQ(row.verdict, Verdict::fail);
   const Case c = case_from_text(row.shrunk_case);
   const auto replayed = [](const Case& of) {
-    Worker worker(options());
+    Worker worker(options({ROPEWALK_MUTANTS}));
     Oracle oracle;
     return replay(worker, oracle, of).finding;
   };
@@ -203,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
 // A correct kernel must pass every case that a step makes: no step may leave what a property can
 // judge.
 TEST(Shrink, NoStepMakesACorrectKernelFail) {
-  Worker worker(options());
+  Worker worker(options({ROPEWALK_MUTANTS}));
   Oracle oracle;
   std::int64_t held = 0;
   for (const char* kernel : {"control_scalar_table", "control_scalar_exact"}) {

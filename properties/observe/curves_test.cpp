@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/testing/own_worker.h"
 #include "properties/observe/curves.h"
 
 namespace ropewalk::properties {
@@ -12,15 +13,13 @@ using namespace report;
 namespace {
 
 std::vector<CurveRow> curves_of(const std::vector<std::string>& kernels) {
-  WorkerOptions options;
-  options.executable = ROPEWALK_EXECUTABLE;
-  options.plugins = {ROPEWALK_MUTANTS};
-  const PluginKernels found = kernels_by_plugin(options);
+  const WorkerOptions asked = options({ROPEWALK_MUTANTS});
+  const PluginKernels found = kernels_by_plugin(asked);
   std::vector<KernelFacts> chosen = found.kernels;
   std::erase_if(chosen, [&](const KernelFacts& k) {
     return std::find(kernels.begin(), kernels.end(), k.name) == kernels.end();
   });
-  OwnWorkers workers(options, found);
+  OwnWorkers workers(asked, found);
   Oracle oracle;
   return position_curves(workers, oracle, chosen);
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/testing/own_worker.h"
 #include "properties/array/asking.h"
 #include "properties/array/factor_table.h"
 #include "properties/search/judges.h"
@@ -25,22 +26,11 @@ using namespace harness;
 using namespace report;
 namespace {
 
-WorkerOptions options() {
-  WorkerOptions o;
-  o.executable = ROPEWALK_EXECUTABLE;
-  o.plugins = {ROPEWALK_MUTANTS};
-  return o;
-}
-
 class InAWorker : public testing::Test {
  protected:
-  Subject subject(const std::string& name) {
-    for (const KernelFacts& facts : worker_.kernels())
-      if (facts.name == name) return {worker_, oracle_, facts};
-    throw std::runtime_error("no kernel " + name);
-  }
+  Subject subject(const std::string& name) { return subject_of(worker_, oracle_, name); }
 
-  Worker worker_{options()};
+  Worker worker_{options({ROPEWALK_MUTANTS})};
   Oracle oracle_;
 };
 
@@ -56,7 +46,7 @@ VerifyPlan plan_for(const std::vector<std::string>& kernels,
 }
 
 void verify_alone(const VerifyPlan& plan, const std::function<void(const VerdictRow&)>& on_row) {
-  verify_with_judges(options(), plan, 1, on_row, [](const std::string&) {});
+  verify_with_judges(options({ROPEWALK_MUTANTS}), plan, 1, on_row, [](const std::string&) {});
 }
 
 // ---- drawn cases
@@ -218,8 +208,7 @@ class Corpus : public InAWorker {
       Case c = case_from_text(text);
       c.kernel = kernel;
       c.pairing = pairing;
-      for (const KernelFacts& k : worker_.kernels())
-        if (k.name == kernel) c.contract = k.angle_contract;
+      c.contract = subject(kernel).facts.angle_contract;
       try {
         out.push_back(replay(worker_, oracle_, c).finding);
       } catch (const BadCase&) {  // the contract has no such case
@@ -275,7 +264,7 @@ TEST_F(Corpus, IsRunFirstAndCounted) {
 std::vector<std::string> rows_of(const VerifyPlan& plan, int judges) {
   std::vector<std::string> rows;
   verify_with_judges(
-      options(), plan, judges,
+      options({ROPEWALK_MUTANTS}), plan, judges,
       [&](VerdictRow row) {
         row.seconds = 0;                                // only this may differ,
         if (row.property == "threads") row.where = "";  // and how many calls overlapped
@@ -333,7 +322,7 @@ TEST(Judges, AnErrorWhileRowsAreTakenEndsAllJudges) {
   VerifyPlan plan = plan_for({"plain", "dense"}, few);
   int rows = 0;
   EXPECT_THROW(verify_with_judges(
-                   options(), plan, 2,
+                   options({ROPEWALK_MUTANTS}), plan, 2,
                    [&](const VerdictRow&) {
                      if (++rows == 2) throw std::runtime_error("the disk is full");
                    },

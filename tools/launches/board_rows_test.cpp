@@ -9,7 +9,7 @@
 
 #include "base/text_file.h"
 #include "benchmarks/testing/toys.h"
-#include "harness/worker/worker.h"
+#include "harness/testing/own_worker.h"
 
 namespace ropewalk::tools {
 using namespace harness;
@@ -77,10 +77,7 @@ TEST(BoardRows, NamesAndNumbersThatCannotBeAreRefused) {
 }
 
 TEST(Board, AKernelThatHangsWhileTimedIsNamed) {
-  WorkerOptions options;
-  options.executable = ROPEWALK_EXECUTABLE;
-  options.plugins = {ROPEWALK_BENCH_PLUGIN};
-  Worker worker(options);
+  Worker worker(options({ROPEWALK_BENCH_PLUGIN}));
   const Worker::TimeResult timed =
       worker.time(to_text(toy_board("hangs", 1009)), 1,
                   {[](const std::string&) { return std::string(); }, [](const std::string&) {},

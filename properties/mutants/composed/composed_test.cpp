@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "harness/cases/layouts.h"
+#include "harness/testing/own_worker.h"
 #include "properties/mutants/composed/composed.h"
 #include "properties/whole_output.h"
 
@@ -113,15 +114,10 @@ Case case_of(const Composed& kernel, Words words) {
 // An error that needs several threads shows only if a race is lost. So one thread calls its kernel
 // here, which is right then; the property threads kills it.
 TEST(ComposedMutants, AreWrongOnlyWhereTheirConditionsMeet) {
-  WorkerOptions options;
-  options.executable = ROPEWALK_EXECUTABLE;
-  options.plugins = {ROPEWALK_COMPOSED_MUTANTS};
-  Worker worker(options);
+  Worker worker(options({ROPEWALK_COMPOSED_MUTANTS}));
   Oracle oracle;
-  std::map<std::string, KernelFacts> facts;
-  for (const KernelFacts& each : worker.kernels()) facts.emplace(each.name, each);
   const auto holds = [&](const std::string& kernel, const Case& c, bool may_refuse) {
-    Subject subject{worker, oracle, facts.at(kernel)};
+    Subject subject = subject_of(worker, oracle, kernel);
     const Finding f = check_whole_output(subject, c);
     return f.holds() || (may_refuse && f.kind == Finding::Kind::unsupported);
   };

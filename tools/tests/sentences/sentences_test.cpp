@@ -2,9 +2,9 @@
 // looks alike. The names of diagnosis_test.cpp have a table of their own there.
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 
+#include "harness/testing/own_worker.h"
 #include "properties/explain/diagnosis.h"
 
 namespace ropewalk::properties {
@@ -14,27 +14,17 @@ using namespace harness;
 
 class Sentences : public testing::Test {
  protected:
-  static WorkerOptions options() {
-    WorkerOptions o;
-    o.executable = ROPEWALK_EXECUTABLE;
-    o.plugins = {ROPEWALK_SENTENCES_PLUGIN, ROPEWALK_MUTANTS};
-    return o;
-  }
   /// What is said of a kernel that fails `small`, and `larger` too.
   std::string said_of(const std::string& kernel, const std::string& larger, std::string small) {
     if (small.empty()) small = larger;
-    for (const KernelFacts& k : worker_.kernels()) {
-      if (k.name != kernel) continue;
-      Subject subject{worker_, oracle_, k};
-      const Property& agreement = property_named("agreement");
-      const Case c = case_from_text(small);
-      const Finding f = agreement.check(subject, c);
-      if (f.kind == Finding::Kind::crash) return cause_of_crash(subject, agreement, c, f);
-      return to_text(diagnose(look_at(subject), c, case_from_text(larger)));
-    }
-    throw std::runtime_error("no kernel " + kernel);
+    Subject subject = subject_of(worker_, oracle_, kernel);
+    const Property& agreement = property_named("agreement");
+    const Case c = case_from_text(small);
+    const Finding f = agreement.check(subject, c);
+    if (f.kind == Finding::Kind::crash) return cause_of_crash(subject, agreement, c, f);
+    return to_text(diagnose(look_at(subject), c, case_from_text(larger)));
   }
-  Worker worker_{options()};
+  Worker worker_{options({ROPEWALK_SENTENCES_PLUGIN, ROPEWALK_MUTANTS})};
   Oracle oracle_;
 };
 
