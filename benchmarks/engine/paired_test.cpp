@@ -141,6 +141,14 @@ std::int32_t apply_without_tail(const rope_problem* p, const rope_operands* o, v
 std::int32_t apply_tiring(const rope_problem* p, const rope_operands* o, void*) {
   return ++calls <= right_calls ? apply_toy(p, o, nullptr) : ROPE_FAILED;
 }
+std::int32_t apply_throwing(const rope_problem* p, const rope_operands* o, void*) {
+  if (++calls > right_calls) throw std::bad_alloc();
+  return apply_toy(p, o, nullptr);
+}
+std::int32_t apply_rounding_down(const rope_problem* p, const rope_operands* o, void*) {
+  if (++calls > right_calls) std::fesetround(FE_DOWNWARD);
+  return apply_toy(p, o, nullptr);
+}
 // Writes the last element that it only reads.
 std::int32_t apply_writing(const rope_problem* p, const rope_operands* o, void*) {
   const std::int32_t status = apply_toy(p, o, nullptr);
@@ -173,7 +181,9 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
        {Cheat{"lazy", apply_lazy, "is not rotated"},
         Cheat{"without_tail", apply_without_tail, "token 2"},
         Cheat{"cached", apply_cached, "is not rotated"}, Cheat{"writing", apply_writing, ""},
-        Cheat{"tiring", apply_tiring, "apply answered 2"}})
+        Cheat{"tiring", apply_tiring, "apply answered 2"},
+        Cheat{"throwing", apply_throwing, "an exception left the kernel: std::bad_al"},
+        Cheat{"rounding", apply_rounding_down, "floating-point environment changed"}})
     for (const bool in_place : {true, false}) {
       rope_kernel bad = toy_kernel(cheat.name);
       bad.apply = cheat.apply;
@@ -183,6 +193,7 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
       EXPECT_EQ(outcome.status, 0);
       const bool writes = cheat.apply == apply_writing && !in_place;
       expect_broken(outcome, cheat.name, writes ? "wrote into its input" : cheat.why);
+      EXPECT_EQ(std::fegetround(), FE_TONEAREST);
       for (const char* kernel : {"good", "plain", "plain (twin)"}) {
         ASSERT_NE(outcome.of(kernel), nullptr);
         EXPECT_EQ(outcome.of(kernel)->outcome, Outcome::measured)
@@ -260,15 +271,6 @@ TEST(Paired, WhatPrepareTakesStandsInTheRow) {
 #endif
 }
 
-std::int32_t apply_throwing(const rope_problem* p, const rope_operands* o, void*) {
-  if (++calls > right_calls) throw std::bad_alloc();
-  return apply_toy(p, o, nullptr);
-}
-std::int32_t apply_rounding_down(const rope_problem* p, const rope_operands* o, void*) {
-  if (++calls > right_calls) std::fesetround(FE_DOWNWARD);
-  return apply_toy(p, o, nullptr);
-}
-
 std::int32_t apply_twice_wrong(const rope_problem* p, const rope_operands* o, void*) {
   static_cast<float*>(o->tensor[1].out)[48] = 1;  // K has 2 x 3 x 8 elements
   apply_toy(p, o, nullptr);
@@ -298,19 +300,9 @@ TEST(Paired, WhatAKernelDamagedIsItsOwnFault) {
   }
 }
 
-TEST(Paired, WhoThrowsOrChangesTheRoundingWhileTimedIsBroken) {
+TEST(Paired, WhoThrowsBeforeItIsTimedIsBroken) {
   const rope_kernel good = toy_kernel("good");
-  rope_kernel throwing = toy_kernel("throwing"), rounding = toy_kernel("rounding"),
-              unprepared = toy_kernel("unprepared"), unasked = toy_kernel("unasked");
-  throwing.apply = apply_throwing;
-  calls = 0;
-  const PairedOutcome beside = run({&good, &throwing});
-  expect_broken(beside, "throwing", "an exception left the kernel: std::bad_al");
-  EXPECT_EQ(beside.of("good")->outcome, Outcome::measured) << beside.of("good")->reason;
-  rounding.apply = apply_rounding_down;
-  calls = 0;
-  expect_broken(run({&good, &rounding}), "rounding", "floating-point environment changed");
-  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+  rope_kernel unprepared = toy_kernel("unprepared"), unasked = toy_kernel("unasked");
   unprepared.prepare = [](const rope_problem*, void**) -> std::int32_t { throw 1; };
   expect_broken(run({&good, &unprepared}), "unprepared", "an exception left the kernel");
   unasked.supports = [](const rope_problem*, const char**) -> std::int32_t { throw 1; };
