@@ -10,7 +10,7 @@
 #include <string>
 
 #include "harness/protocol.h"
-#include "kernels/api/kernel.h"
+#include "harness/testing/right_rotation.h"
 
 namespace ropewalk {
 namespace {
@@ -61,18 +61,7 @@ void act_in(const std::string& place) {
   if (variable("HOSTILE_IN", "apply") == place) act(variable("HOSTILE_DO", ""));
 }
 
-void rotate_head(const rope_problem& p, const Head<float>& head) {
-  const auto scale = static_cast<float>(scale_of(p));
-  const std::int64_t half = p.rotary_dim / 2;
-  for (std::int64_t i = 0; i < half; ++i) {
-    const auto [a, b] = pair_index(p.pairing, i, half);
-    const float x1 = head.in[a], x2 = head.in[b], sin = sign_of(p) * head.sin[i];
-    head.out[a] = scale * (x1 * head.cos[i] - x2 * sin);
-    head.out[b] = scale * (x2 * head.cos[i] + x1 * sin);
-  }
-}
-
-const KernelInfo right = f32_table_kernel<rotate_head>("hostile_neighbour");
+const KernelInfo right = f32_table_kernel<right_head>("hostile_neighbour");
 
 std::int32_t hostile_supports(const rope_problem* p, const char** reason) {
   act_in("supports");

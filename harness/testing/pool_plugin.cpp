@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "kernels/api/kernel.h"
+#include "harness/testing/right_rotation.h"
 
 namespace ropewalk {
 namespace {
@@ -20,18 +20,7 @@ bool mode(const char* name) {
   return asked != nullptr && std::strcmp(asked, name) == 0;
 }
 
-void rotate_head(const rope_problem& p, const Head<float>& head) {
-  const std::int64_t half = p.rotary_dim / 2;
-  const float scale = p.attention_scale == 0 ? 1.0f : static_cast<float>(p.attention_scale);
-  for (std::int64_t i = 0; i < half; ++i) {
-    const auto at = pair_index(p.pairing, i, half);
-    const float a = head.in[at.first], b = head.in[at.second];
-    const float sin = p.operation == ROPE_TRANSPOSE ? -head.sin[i] : head.sin[i];
-    head.out[at.first] = scale * (a * head.cos[i] - b * sin);
-    head.out[at.second] = scale * (a * sin + b * head.cos[i]);
-  }
-}
-const KernelInfo right = table_kernel<float, rotate_head>("pool_idle");
+const KernelInfo right = f32_table_kernel<right_head>("pool_idle");
 
 void spin_for(std::chrono::microseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/testing/right_rotation.h"
 #include "kernels/api/kernel.h"
-#include "tools/tests/right_rotation.h"
 
 namespace ropewalk {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <optional>
 
-#include "tools/tests/right_rotation.h"
+#include "harness/testing/right_rotation.h"
 
 namespace ropewalk {
 namespace {

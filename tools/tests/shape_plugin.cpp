@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <complex>
 
-#include "tools/tests/right_rotation.h"
+#include "harness/testing/right_rotation.h"
 
 namespace ropewalk {
 namespace {

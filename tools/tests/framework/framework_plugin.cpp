@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "harness/testing/right_rotation.h"
 #include "kernels/api/kernel.h"
-#include "tools/tests/right_rotation.h"
 
 namespace ropewalk {
 namespace {

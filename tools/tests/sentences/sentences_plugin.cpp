@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "tools/tests/right_rotation.h"
+#include "harness/testing/right_rotation.h"
 
 namespace ropewalk {
 namespace {
@@ -20,9 +20,6 @@ KernelInfo with(const char* name, decltype(rope_kernel::apply) apply) {
 template <Rotate rotate>
 RegisteredKernel rotating(const char* name) {
   return RegisteredKernel(f32_table_kernel<rotate>(name));
-}
-void right_head(const rope_problem& p, const Head<float>& head) {
-  rotate_to(p, head, head.out);
 }
 template <void (*then)(const rope_problem&, const Head<float>&)>
 void right_then(const rope_problem& p, const Head<float>& head) {

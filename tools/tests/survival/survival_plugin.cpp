@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "harness/testing/right_rotation.h"
 #include "kernels/api/kernel.h"
-#include "tools/tests/right_rotation.h"
 
 namespace ropewalk {
 namespace {

@@ -1,8 +1,8 @@
-// What the kernels of these test plugins do while they behave: f32 with tables, in both pairings.
+// What the kernels of test plugins do while they behave: f32 with tables, in both pairings.
 #pragma once
 #include <cstdint>
 
-#include "kernels/common/support.h"
+#include "kernels/api/kernel.h"
 
 namespace ropewalk {
 
@@ -19,10 +19,13 @@ inline void rotate_to(const rope_problem& p, const Head<float>& head, float* to)
   }
 }
 
+inline void right_head(const rope_problem& p, const Head<float>& head) {
+  rotate_to(p, head, head.out);
+}
+
 inline std::int32_t right(const rope_problem* p, const rope_operands* o, void*) {
   for_each_token(*p, *o, [&](const Token& token) {
-    for_each_head<float>(*p, *o, token,
-                         [&](const Head<float>& head) { rotate_to(*p, head, head.out); });
+    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) { right_head(*p, head); });
   });
   return ROPE_OK;
 }
