@@ -8,8 +8,10 @@ std::string operand_name(Operand role, std::uint32_t tensor) {
   constexpr std::string_view names[roles] = {"inv_freq", "axis_of_pair", "positions", "slots",
                                              "in",       "out",          "cos",       "sin",
                                              "weight",   "cache",        "workspace"};
-  const std::string name(names[static_cast<std::size_t>(role)]);
-  return is_of_tensor(role) ? std::string(tensor_words[tensor]) + "." + name : name;
+  // Both may come from memory that a kernel can write.
+  const std::string name(names[std::min(static_cast<std::size_t>(role), roles - 1)]);
+  const std::size_t i = std::min<std::size_t>(tensor, ROPE_MAX_TENSORS - 1);
+  return is_of_tensor(role) ? std::string(tensor_words[i]) + "." + name : name;
 }
 
 std::int64_t Extent::elements() const {
