@@ -16,6 +16,7 @@
 
 namespace ropewalk::harness {
 
+/// What an operand is for. A call has one of a tensor for each tensor.
 enum class Operand : std::uint32_t {
   inv_freq,
   axis_of_pair,
@@ -89,8 +90,12 @@ inline constexpr std::array<ExtensionKind, 3> extension_kinds{{
     {ROPE_EXT_APPEND, "append", sizeof(rope_append), sizeof(rope_append_operands),
      "a paged cache, which the kernel does not name (ROPE_EXT_APPEND)"},
 }};
-inline constexpr std::size_t largest_extension_bytes =
-    std::ranges::max(extension_kinds, {}, &ExtensionKind::problem_bytes).problem_bytes;
+inline constexpr std::size_t largest_extension_bytes = [] {
+  std::size_t most = 0;
+  for (const ExtensionKind& k : extension_kinds)
+    most = std::max({most, k.problem_bytes, k.operand_bytes});
+  return most;
+}();
 /// NULL: no problem has such a kind.
 inline const ExtensionKind* extension_kind(std::uint32_t kind) {
   const auto* const found = std::ranges::find(extension_kinds, kind, &ExtensionKind::kind);
