@@ -7,7 +7,7 @@
 
 #include "kernels/api/rope_kernel.h"
 
-// Plain data, as the interpreter fills it in (python/ropewalk/contract.py).
+// Plain data, as the interpreter fills it in (python/ropewalk/worker.py).
 extern "C" struct ropewalk_script_host {
   /// Runs a file. Returns its kernels, or NULL with one line in `error`.
   const rope_kernel_list* (*load)(const char* file, char* error, std::size_t error_bytes);
