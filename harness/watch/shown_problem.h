@@ -18,7 +18,7 @@ namespace ropewalk::harness {
 
 template <class Struct>
 bool same_bytes(const Struct& a, const Struct& b) {
-  return std::ranges::equal(std::as_bytes(std::span(&a, 1)), std::as_bytes(std::span(&b, 1)));
+  return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
 /// A rope_problem or rope_operands with the nodes of its chain, as a caller of a later version may
@@ -63,6 +63,7 @@ class Grown {
   std::string written(const Grown& given) const {
     Grown expected = given;
     expected.link(*this);
+    if (same_bytes(*this, expected)) return {};  // comparing byte by byte takes longer than a call
     constexpr bool is_problem = std::is_same_v<Struct, rope_problem>;
     const std::string name = is_problem ? "rope_problem" : "rope_operands";
     for (std::size_t i = 0; i < extension_kinds.size(); ++i)
