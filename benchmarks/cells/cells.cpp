@@ -220,7 +220,7 @@ class KernelCell final : public HostCell {
   }
 
  private:
-  bool drifts() const override { return bench::drifts(workload_, plan_); }
+  bool drifts() const override { return bench::drifts(workload_, plan_.alternates); }
   std::int32_t call(std::uint64_t i) const {
     if (!plan_.unfused) return states_.apply(i, *operands_.shown());
     for (const NormPass& pass : norms_) normalize(pass);
@@ -240,9 +240,9 @@ class KernelCell final : public HostCell {
     if (in_place && !is_refilled_)
       expected.rows = Rows::not_at_all;
     else
-      expected = expected_after(workload_, plan_, call_count_, positions);
+      expected = expected_after(workload_, plan_.alternates, call_count_, positions);
     if (in_place && changed_at_ && (expected.rows != Rows::exactly || !plan_.alternates))
-      expected.since = turns_of(workload_, plan_, call_count_ - *changed_at_, positions);
+      expected.since = turns_of(workload_, plan_.alternates, call_count_ - *changed_at_, positions);
     rope_kernel judged = kernel_;
     if (plan_.unfused) judged.flags |= ROPE_ROUNDS_WEIGHTED;
     const std::string wrong = recheck(judged, workload_, lazy_.here(), expected, oracle, seed);

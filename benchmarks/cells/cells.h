@@ -37,7 +37,6 @@ struct Epoch {
 
 class Cell {
  public:
-  static constexpr std::int64_t few_calls = 5;  ///< the bound of so many tells much
   virtual ~Cell() = default;
   Cell(const Cell&) = delete;
   Cell& operator=(const Cell&) = delete;

@@ -197,7 +197,7 @@ class DeviceKernelCell final : public DeviceCell {
       DeviceSets& data = lazy_.here();
       data.choose(set, seed);
       const Expected expected =
-          expected_after(workload_, plan_, static_cast<std::uint64_t>(turns_of(set)),
+          expected_after(workload_, plan_.alternates, static_cast<std::uint64_t>(turns_of(set)),
                          [&](std::int64_t) { return data.last_positions(); });
       const std::string wrong = recheck(kernel_, workload_, data, expected, oracle, seed);
       if (!wrong.empty()) throw StepFailed{protocol::Status::failed, wrong};

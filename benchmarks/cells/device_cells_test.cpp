@@ -139,10 +139,10 @@ TEST(DeviceCells, EachWrongKernelIsBrokenWithTheReason) {
   const struct {
     decltype(rope_kernel::apply) apply;
     const char* words;
-  } breaches[] = {{apply_there<nothing>, "is not rotated"},
-                  {apply_there<tiring>, "is not rotated"},
-                  {apply_there<cached>, "is not rotated"},
-                  {elsewhere, "is not rotated"},
+  } breaches[] = {{apply_there<nothing>, "the exact rotation"},
+                  {apply_there<tiring>, "the exact rotation"},
+                  {apply_there<cached>, "the exact rotation"},
+                  {elsewhere, "the exact rotation"},
                   {waiting, "the work cannot be captured into a graph: CUDA error 901"},
                   {apply_there<late>, "works outside its stream: "},
                   {apply_there<moving>, "apply wrote into its positions while timed"},

@@ -29,32 +29,6 @@ Operation back_from(const Workload& w) {
   return w.operation == Operation::forward ? Operation::transpose : Operation::forward;
 }
 
-bool drifts(const Workload& w, const KernelPlan& plan) {
-  return is_in_place(w) && (!plan.alternates || element_bytes(w) == 2);
-}
-
-Turns turns_of(const Workload& w, const KernelPlan& plan, std::uint64_t calls,
-               const PositionsBefore& positions) {
-  Turns turns;
-  turns.calls = is_in_place(w) ? calls : 1;
-  const std::uint64_t turning = !is_in_place(w) ? 1 : plan.alternates ? calls % 2 : calls;
-  for (std::uint64_t i = 0; i < turning; ++i)
-    turns.by.push_back(positions(static_cast<std::int64_t>(i)));
-  return turns;
-}
-
-Expected expected_after(const Workload& w, const KernelPlan& plan, std::uint64_t calls,
-                        const PositionsBefore& positions) {
-  Expected expected;
-  if (drifts(w, plan) && calls > static_cast<std::uint64_t>(Cell::few_calls)) {
-    expected.rows = Expected::Rows::by_length;
-    expected.all.calls = calls;
-  } else {
-    expected.all = turns_of(w, plan, calls, positions);
-  }
-  return expected;
-}
-
 void KernelStates::begin(const std::vector<double>& inv_freq,
                          const std::function<void(std::int64_t bytes)>& take_workspace,
                          TimingRow& row) {

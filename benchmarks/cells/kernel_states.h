@@ -6,24 +6,12 @@
 #include <vector>
 
 #include "benchmarks/cells/cells.h"
-#include "benchmarks/cells/recheck.h"
 #include "harness/watch/kernel_state.h"
 
 namespace ropewalk::bench {
 
 /// The operation that undoes the workload's own.
 Operation back_from(const Workload& workload);
-
-/// Whether many calls leave what no bound can tell: in place in 16 bits, or all forward.
-bool drifts(const Workload& workload, const KernelPlan& plan);
-/// So many calls as they turn what the first of them was given. `positions`: of the last call, or
-/// of the one so many calls before.
-using PositionsBefore = std::function<std::vector<std::int32_t>(std::int64_t calls)>;
-Turns turns_of(const Workload& workload, const KernelPlan& plan, std::uint64_t calls,
-               const PositionsBefore& positions);
-/// What so many calls should have left of what the first was given.
-Expected expected_after(const Workload& workload, const KernelPlan& plan, std::uint64_t calls,
-                        const PositionsBefore& positions);
 
 class KernelStates {
  public:

@@ -11,8 +11,6 @@
 #include "benchmarks/workloads/workload_layout.h"
 #include "harness/cases/axes.h"
 #include "harness/judge/judge.h"
-#include "harness/judge/normalized.h"
-#include "reference/rms_norm.h"
 
 namespace ropewalk::bench {
 using namespace harness;
@@ -30,8 +28,7 @@ std::int64_t heads_of(const Workload& w) {
   return heads;
 }
 
-// Each of several calls in place adds this many bounds of one call (docs/decisions/0036).
-constexpr double a_call_of_many = 1.5;
+constexpr double a_call_of_many = 1.5;  // bounds of one call, for each of several in place
 
 // A longer element is no result of rotations: inputs begin within [-1, 1), and a rotation keeps the
 // length of a pair.
@@ -122,43 +119,43 @@ struct Lengths {
   }
 };
 
-/// The facts by which outputs are judged.
-class WindowJudge {
+/// The facts by which outputs are judged, and the rule of each tensor after some calls.
+class HeadJudge {
  public:
-  WindowJudge(const rope_kernel& kernel, const Workload& w, const WorkloadMemory& data,
-              Oracle& oracle)
-      : w_(w), data_(data), oracle_(oracle) {
+  HeadJudge(const rope_kernel& kernel, const Workload& w, const WorkloadMemory& data,
+            Oracle& oracle)
+      : w_(w), data_(data), oracle_(oracle), case_(w) {
     facts_.flags = kernel.flags;
     facts_.error_bound = kernel.error_bound;
-    case_ = w;
     case_.contract = facts_.angle_contract = kernel.angle_contract;
     // Computed again, since the kernel could write to its own copy.
     inv_freq_ = inv_freq_of(w, case_.contract == ROPE_CONTRACT_F32_ANGLE);
   }
 
-  /// The first pair or element of a head that a norm marks which is not right, in words.
-  std::string norm_fault(std::size_t tensor, const std::byte* in, const std::byte* out,
-                         const std::vector<Rotation>& rotations) const;
-
-  const Case& the_case() const { return case_; }
   bool declares_error() const { return facts_.error_bound != 0; }
   std::vector<Rotation> rotations(const Turns& turns, std::int64_t token) const {
     return token_rotations(case_, data_, turns, inv_freq_, oracle_, token);
   }
-  /// The first pair of a window that is not as the turns leave it, in words.
-  std::string fault(const std::byte* in, const std::byte* out, const Turns& turns,
-                    const std::vector<Rotation>& rotations) const {
+  /// What is wrong with a head that the turns left.
+  std::string fault(const HeadPlace& at, const std::byte* in, const std::byte* out,
+                    const Turns& turns, const std::vector<Rotation>& rotations) const {
     Case c = case_;
     if (is_in_place(w_) && turns.calls % 2 == 0) c.attention_scale = 0;  // it is 1 or -1
     const double times = turns.calls == 1 ? 1 : a_call_of_many * static_cast<double>(turns.calls);
-    const std::function<std::string(std::int64_t)> where = [](std::int64_t pair) {
-      return fmt::format("pair {} is not rotated", pair);
+    const std::int64_t token = at.b * w_.tokens + at.t;
+    const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
+      const std::size_t plane = pair == whole_head ? 0 : axis_of(w_.axis_of_pair, pair);
+      const std::vector<std::int32_t> positions = data_.last_positions();
+      return head_text(w_, at, pair,
+                       positions[plane * positions.size() / static_cast<std::size_t>(w_.axes) +
+                                 static_cast<std::size_t>(token)]);
     };
-    Tally tally(1);  // only a fault is told
-    HeadRule rule(facts_, c, times);
+    Tally tally(1);  // only a fault is described
+    HeadRule rule(facts_, c, times, at.tensor);
     rule.stored_before = a_call_of_many * static_cast<double>(turns.calls - 1);
-    compare_head(rule, {w_.pairing, in, out, where}, rotations, tally);
-    return tally.finding().margin <= 1 ? "" : tally.finding().where;
+    compare_head(rule, {data_.given_head(at.tensor, in), out, where}, rotations, tally);
+    const Finding& found = tally.finding();
+    return found.margin <= 1 ? "" : found.reason + ": " + found.where;
   }
 
  private:
@@ -170,55 +167,35 @@ class WindowJudge {
   std::vector<double> inv_freq_;
 };
 
-std::string WindowJudge::norm_fault(std::size_t tensor, const std::byte* in, const std::byte* out,
-                                    const std::vector<Rotation>& rotations) const {
-  const TensorCase& t = w_.tensors[tensor];
-  const auto at = [&](const std::byte* row, std::int64_t element) {
-    return DoubleDouble(load(row, w_.dtype, element));
-  };
-  DoubleDouble sum;
-  for (std::int64_t e = 0; e < t.head_dim; ++e) sum = sum + at(in, e) * at(in, e);
-  const DoubleDouble factor = inverse_rms(sum, t.head_dim, w_.epsilon);
-  const auto normalized = [&](std::int64_t e) {
-    return at(in, e) * factor * at(data_.weight(tensor), e);
-  };
-  HeadRule rule(facts_, case_, 1, static_cast<std::uint32_t>(tensor));
-  rule.input_error = norm_error_of(facts_, case_, static_cast<std::uint32_t>(tensor));
-  Tally tally(1);  // only a fault is told
-  const auto judged = [&](const PairValue& x, const Rotation& r, const PairValue& y, auto where) {
-    if (!is_harmless(rule, x, r, y, 1)) judge_pair(rule, x, r, y, tally, where);
-  };
-  const std::int64_t half = w_.rotary_dim / 2, begin = t.rotary_offset, end = begin + 2 * half;
-  for (std::int64_t i = 0; i < half; ++i) {
-    const PairIndex pair = pair_index(w_.pairing, i, half);
-    const std::int64_t first = begin + pair.first, second = begin + pair.second;
-    judged({normalized(first), normalized(second)}, rotations[static_cast<std::size_t>(i)],
-           {at(out, first), at(out, second)},
-           [&] { return fmt::format("pair {} is not normalized and rotated", i); });
-  }
-  rule.scale = 1;
-  for (std::int64_t e = 0; e < t.head_dim; ++e)
-    if (e < begin || e >= end)
-      judged({normalized(e), 0.0}, {1.0, 0.0}, {at(out, e), 0.0},
-             [&] { return fmt::format("element {} is not normalized", e); });
-  return tally.finding().margin <= 1 ? "" : tally.finding().where;
-}
-
-std::string place_of(const WorkloadMemory& data, std::size_t tensor, std::int64_t token,
-                     std::int64_t head) {
-  return fmt::format("{}, token {}, head {}, position {}", "qkv"[tensor], token, head,
-                     data.last_positions()[static_cast<std::size_t>(token)]);
-}
-
 }  // namespace
+
+Turns turns_of(const Workload& w, bool alternates, std::uint64_t calls,
+               const PositionsBefore& positions) {
+  Turns turns;
+  turns.calls = is_in_place(w) ? calls : 1;
+  const std::uint64_t turning = !is_in_place(w) ? 1 : alternates ? calls % 2 : calls;
+  for (std::uint64_t i = 0; i < turning; ++i)
+    turns.by.push_back(positions(static_cast<std::int64_t>(i)));
+  return turns;
+}
+
+Expected expected_after(const Workload& w, bool alternates, std::uint64_t calls,
+                        const PositionsBefore& positions) {
+  if (drifts(w, alternates) && calls > static_cast<std::uint64_t>(few_calls))
+    return {Expected::Rows::by_length, {{}, calls}, {}};
+  return {Expected::Rows::exactly, turns_of(w, alternates, calls, positions), {}};
+}
 
 std::string recheck(const rope_kernel& kernel, const Workload& w, const WorkloadMemory& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed) {
   using Rows = Expected::Rows;
-  const WindowJudge judge(kernel, w, data, oracle);
+  const HeadJudge judge(kernel, w, data, oracle);
   const WorkloadMemory::Changed& changed = data.last_change();
   const std::int64_t bytes = element_bytes(w);
   std::vector<Lengths> lengths(w.tensors.size());
+  const auto place_of = [&](std::size_t tensor, std::int64_t token, std::int64_t head) {
+    return HeadPlace{static_cast<std::uint32_t>(tensor), token / w.tokens, token % w.tokens, head};
+  };
   const auto is_at_change = [&](std::size_t tensor, std::int64_t token, std::int64_t head) {
     return changed.tensor == tensor && changed.token == token && changed.head == head;
   };
@@ -227,23 +204,27 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     const std::byte *const in = data.given(tensor, token, head), *const out =
                                                                      data.left(tensor, token, head);
     const TensorCase& t = w.tensors[tensor];
-    if (t.norm) return judge.norm_fault(tensor, in, out, rotations);
+    const HeadPlace at = place_of(tensor, token, head);
+    if (t.norm) return judge.fault(at, in, out, expected.all, rotations);
     const std::int64_t window = t.rotary_offset * bytes,
                        after = t.rotate ? window + w.rotary_dim * bytes : 0;
     const auto same = [&](std::int64_t from, std::int64_t to) {
       return std::memcmp(in + from, out + from, static_cast<std::size_t>(to - from)) == 0;
     };
+    const auto wrong = [&](const char* what) {
+      return fmt::format("{}: {}", what, place_text(at.tensor, at.b, at.t, at.h));
+    };
     if (!same(0, window) || !same(after, t.head_dim * bytes))
-      return t.rotate ? "an element outside the window changed"
-                      : "a row that is not rotated is not a copy of its input";
+      return wrong(t.rotate ? "an element outside the window changed"
+                            : "a row that is not rotated is not a copy of its input");
     if (!t.rotate) return {};
     const bool is_changed = expected.since && is_at_change(tensor, token, head);
     if (expected.rows == Rows::exactly)
-      return is_changed ? "" : judge.fault(in + window, out + window, expected.all, rotations);
+      return is_changed ? "" : judge.fault(at, in, out, expected.all, rotations);
     if (judge.declares_error()) return {};  // it may grow with each call
-    lengths[tensor].add(in + window, out + window, judge.the_case(),
+    lengths[tensor].add(in + window, out + window, w,
                         is_changed ? changed.element - t.rotary_offset : -1);
-    return is_input(out + window, w) ? "" : "calls left what no rotation gives";
+    return is_input(out + window, w) ? "" : wrong("calls left what no rotation gives");
   };
   const std::int64_t most = expected.rows == Rows::exactly ? most_heads : most_lengths;
   std::vector<std::int64_t> tokens;
@@ -255,17 +236,16 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
       for (std::int64_t head = 0; head < w.tensors[tensor].heads; ++head)
         if (static_cast<std::int64_t>(next_random(seed) % heads) < most ||
             is_at_change(tensor, token, head))
-          if (const std::string wrong = fault(tensor, token, head, rotations); !wrong.empty())
-            return wrong + ", " + place_of(data, tensor, token, head);
+          if (std::string wrong = fault(tensor, token, head, rotations); !wrong.empty())
+            return wrong;
   }
   for (std::size_t tensor = 0; tensor < lengths.size(); ++tensor)
     if (lengths[tensor].differ(expected.all.calls))
-      return fmt::format("the length of {} is another", "qkv"[tensor]);
+      return fmt::format("the length of {} is another", tensor_words[tensor]);
   if (!expected.since) return {};
-  const std::string wrong = judge.fault(data.witness(), data.changed_window(), *expected.since,
-                                        judge.rotations(*expected.since, changed.token));
-  return wrong.empty() ? ""
-                       : wrong + ", " + place_of(data, changed.tensor, changed.token, changed.head);
+  return judge.fault(place_of(changed.tensor, changed.token, changed.head), data.witness(),
+                     data.left(changed.tensor, changed.token, changed.head), *expected.since,
+                     judge.rotations(*expected.since, changed.token));
 }
 
 }  // namespace ropewalk::bench

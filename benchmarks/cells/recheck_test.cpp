@@ -17,8 +17,10 @@ using Rows = Expected::Rows;
 /// `calls` calls.
 std::string judged(const Workload& w,
                    std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*),
-                   std::uint64_t calls = 1, bool drifted = false, double error_bound = 0) {
+                   std::uint64_t calls = 1, bool drifted = false, double error_bound = 0,
+                   std::uint32_t flags = 0) {
   rope_kernel kernel = toy_kernel("toy");
+  kernel.flags |= flags;
   kernel.apply = apply;
   kernel.error_bound = error_bound;
   WorkloadData data(w, 1);
@@ -105,9 +107,19 @@ TEST(Recheck, ANormAndACacheAreJudged) {
     std::swap(at.append.cache[1], at.append.cache[2]);
   };
   EXPECT_EQ(why(apply_toy), "");
-  EXPECT_NE(why(apply_changed<epsilon>).find("normalized, q, token 0"), std::string::npos);
-  EXPECT_NE(why(apply_changed<weight>).find(", k, token 0"), std::string::npos);
-  EXPECT_NE(why(apply_changed<caches>).find(", k, token 0"), std::string::npos);
+  EXPECT_NE(why(apply_changed<epsilon>).find("normalized value: q[batch 0, token 0"),
+            std::string::npos);
+  EXPECT_NE(why(apply_changed<weight>).find(": k[batch 0, token 0"), std::string::npos);
+  EXPECT_NE(why(apply_changed<caches>).find(": k[batch 0, token 0"), std::string::npos);
+}
+
+// The toy rounds what it has weighted. Rounded before the weight, other neighbours are right.
+TEST(Recheck, TheRoundingThatAKernelDeclaresIsHeldTo) {
+  Workload w = placed(false, Dtype::bf16);
+  take_norm(w);
+  const auto why = [&](std::uint32_t flags) { return judged(w, right, 1, false, 0, flags); };
+  EXPECT_EQ(why(ROPE_ROUNDS_WEIGHTED), "");
+  EXPECT_NE(why(ROPE_ROUNDS_NORM).find("the normalized head"), std::string::npos);
 }
 
 TEST(Recheck, WhatIsNotRotatedIsSeen) {
@@ -123,7 +135,7 @@ TEST(Recheck, WhatIsNotRotatedIsSeen) {
     return rotate_toy(p, &second, p->tokens);
   };
   for (const bool in_place : {true, false}) {
-    EXPECT_NE(judged(placed(in_place), rest).find("is not rotated"), std::string::npos);
+    EXPECT_NE(judged(placed(in_place), rest).find("the exact rotation"), std::string::npos);
     EXPECT_NE(judged(placed(in_place), no_tail).find("position 2"), std::string::npos);
     EXPECT_NE(judged(placed(in_place), backwards), "");
     EXPECT_NE(judged(placed(in_place), twice), "");
@@ -259,7 +271,7 @@ TEST(Recheck, OneCallHasTheBoundOfOneAndManyHaveMore) {
     return turn_scaled(p, o, 1 + 0x1p-22f);
   };
   const Workload w = placed(false);
-  EXPECT_NE(judged(w, off_by_4_u).find("is not rotated"), std::string::npos);
+  EXPECT_NE(judged(w, off_by_4_u).find("the exact rotation"), std::string::npos);
   EXPECT_EQ(judged(w, off_by_4_u, 3), "");
   EXPECT_NE(judged(w, rest, 3), "");
 }
@@ -300,7 +312,7 @@ TEST(Recheck, AScaleIsJudged) {
   Workload w = placed(false);
   w.attention_scale = 1.5;
   EXPECT_EQ(judged(w, scaled), "");
-  EXPECT_NE(judged(w, apply_toy).find("is not rotated"), std::string::npos);
+  EXPECT_NE(judged(w, apply_toy).find("the exact rotation"), std::string::npos);
 }
 
 TEST(Recheck, F64HasItsOwnBound) {
@@ -309,7 +321,7 @@ TEST(Recheck, F64HasItsOwnBound) {
     return rotate_toy<double>(p, o, p->tokens, [](double x) { return x * (1 + 0x1p-50); });
   };
   EXPECT_EQ(judged(w, right), "");
-  EXPECT_NE(judged(w, off_by_8_u).find("is not rotated"), std::string::npos);
+  EXPECT_NE(judged(w, off_by_8_u).find("the exact rotation"), std::string::npos);
 }
 
 // NaN is a right rotation of NaN, and zeros are a right rotation of zeros.

@@ -157,7 +157,7 @@ WorkloadMemory::WorkloadMemory(const Workload& w)
     : workload_(w),
       inv_freq_(inv_freq_of(w, false)),
       inv_freq_f32_(inv_freq_of(w, true)),
-      asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
+      asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward, &nodes_)),
       tokens_(w.batch * w.tokens),
       constants_{harness::slots_of(w), {}} {
   const std::int64_t most = std::max(w.tensors[0].head_dim, w.tensors[1].head_dim);
@@ -340,8 +340,8 @@ void WorkloadData::draw_change(std::uint64_t& random) {
   const std::int64_t at = byte_of(row, change_.element);
   const std::size_t buffer = buffer_of(row.tensor);
   change_.to = at + (is_in_place(workload_) ? work_ : inputs_)[buffer].data();
-  change_.window = work_[buffer].data() + byte_of(row, t.rotary_offset);
-  witness_.resize(static_cast<std::size_t>(workload_.rotary_dim) * change_.bytes);
+  change_.from = work_[buffer].data() + byte_of(row, 0);
+  witness_.resize(static_cast<std::size_t>(t.head_dim) * change_.bytes);
   pristine_[buffer].read(at, change_.bytes, change_.before);
   const double before = harness::load(change_.before, workload_.dtype, 0);
   with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {

@@ -128,10 +128,10 @@ class WorkloadData final : public WorkloadMemory {
   /// the change before it, out of place.
   void draw_change(std::uint64_t& random);
   /// For the timed loop: stores, in place one to the buffer, out of place to the input, the weights
-  /// and the slots. Keeps the window of the buffer as the next call finds it.
+  /// and the slots. Keeps the head of the buffer as the next call finds it.
   void change() {
     std::memcpy(change_.to, change_.value, change_.bytes);
-    std::memcpy(witness_.data(), change_.window, witness_.size());
+    std::memcpy(witness_.data(), change_.from, witness_.size());
     if (!is_in_place(workload_)) give_constants(true);
   }
   /// After a call of change(): what was given has the new values, or again the old ones.
@@ -145,11 +145,10 @@ class WorkloadData final : public WorkloadMemory {
     std::size_t bytes = 0;
     std::byte value[8] = {}, before[8] = {};
     std::byte* to = nullptr;
-    const std::byte* window = nullptr;
+    const std::byte* from = nullptr;  ///< the first element of its head
   };
   const Change& last_change() const override { return change_; }
   const std::byte* witness() const override { return witness_.data(); }
-  const std::byte* changed_window() const override { return change_.window; }
   std::vector<std::int32_t> last_positions() const override { return positions(); }
   const std::byte* given(std::size_t tensor, std::int64_t token, std::int64_t head) const override;
   const std::byte* left(std::size_t tensor, std::int64_t token, std::int64_t head) const override {

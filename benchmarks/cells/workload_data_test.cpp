@@ -230,12 +230,11 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
                       data.row(i, change.token, change.head) + change.element);
             if (in_place) {
               EXPECT_GE(change.element, w.tensors[i].rotary_offset);
-              EXPECT_EQ(
-                  std::memcmp(data.witness(),
-                              &now[static_cast<std::size_t>(data.row(i, change.token, change.head) +
-                                                            w.tensors[i].rotary_offset)],
-                              16),
-                  0);
+              EXPECT_EQ(std::memcmp(
+                            data.witness(),
+                            &now[static_cast<std::size_t>(data.row(i, change.token, change.head))],
+                            static_cast<std::size_t>(w.tensors[i].head_dim) * 4),
+                        0);
             }
             data.take_change(true);
             EXPECT_EQ(reinterpret_cast<const float*>(

@@ -10,6 +10,7 @@
 #include "benchmarks/workloads/workloads.h"
 #include "harness/call/operands.h"
 #include "harness/cases/problem.h"
+#include "harness/judge/judge.h"
 
 namespace ropewalk::bench {
 
@@ -80,9 +81,9 @@ class WorkloadMemory {
   WorkloadMemory& operator=(const WorkloadMemory&) = delete;
 
   const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
-  /// The weights of a tensor that a norm marks.
-  const std::byte* weight(std::size_t tensor) const {
-    return constants_.bytes.data() + weight_at(tensor);
+  /// A head of a tensor as it is judged, whose elements lie at `in`.
+  harness::GivenHead given_head(std::uint32_t tensor, const std::byte* in) const {
+    return {asked_, nodes_.norm, tensor, in, constants_.bytes.data() + weight_at(tensor)};
   }
   /// The index of a row from the first element of its tensor. Input and output have the same
   /// strides.
@@ -118,10 +119,9 @@ class WorkloadMemory {
     std::int64_t element = 0;          ///< counted from the head's first
   };
   virtual const Changed& last_change() const = 0;
-  /// The window of that element, in place: as the call after the change found it, and as it is now.
-  /// NULL where no element changes between calls.
+  /// The head of that element, in place, as the call after the change found it. NULL where no
+  /// element changes between calls.
   virtual const std::byte* witness() const { return nullptr; }
-  virtual const std::byte* changed_window() const { return nullptr; }
 
  protected:
   struct Constants {
@@ -151,6 +151,7 @@ class WorkloadMemory {
 
   const Workload& workload_;
   std::vector<double> inv_freq_, inv_freq_f32_;
+  harness::ProblemNodes nodes_;
   rope_problem asked_;
   std::int64_t tokens_;  ///< of the whole batch
   std::vector<std::int32_t> first_positions_;

@@ -28,7 +28,7 @@ TEST(Paired, TheBackwardPassIsTimedOnABoardOfItsOwn) {
       set_in_place(p.workloads[0], in_place);
       p.rounds = 20;
     });
-    expect_broken(outcome, "bad", "is not rotated");
+    expect_broken(outcome, "bad", "the exact rotation");
     for (const char* kernel : {"good", "alone"}) {
       EXPECT_EQ(outcome.of(kernel)->outcome, Outcome::measured) << outcome.of(kernel)->reason;
       EXPECT_NE(outcome.of(kernel)->board.find("place / transpose / table"), std::string::npos);

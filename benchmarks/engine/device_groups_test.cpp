@@ -77,7 +77,7 @@ TEST(DeviceGroups, OneThatBreaksHasNoNumberAndTheRestComplete) {
   const rope_kernel wrong = device_toy("plain", apply_there<nothing>);
   const PairedOutcome outcome =
       run({&there, &wrong}, [&](PairedPlan& p) { p.device = device.get(); });
-  expect_broken(outcome, "plain", "is not rotated");
+  expect_broken(outcome, "plain", "the exact rotation");
   EXPECT_EQ(outcome.of("plain")->device, outcome.of("there")->device);
   EXPECT_EQ(outcome.of("there")->role, Role::baseline);
   EXPECT_EQ(outcome.of("there")->outcome, Outcome::measured);

@@ -18,6 +18,7 @@
 
 #include "base/fingerprint.h"
 #include "base/random.h"
+#include "benchmarks/cells/recheck.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"
@@ -532,7 +533,7 @@ class GroupRounds : ContestantCalls {
 
   /// Another epoch, untimed, of any number of calls, as a kernel cannot leave out all but the last.
   bool ends_early(Contestant& e, bool fresh) {
-    const std::int64_t most = one_in(2) ? e.calls : std::min(e.calls, Cell::few_calls);
+    const std::int64_t most = one_in(2) ? e.calls : std::min(e.calls, few_calls);
     const auto calls = static_cast<std::int64_t>(next_random(random_) % std::uint64_t(most));
     return make_epoch(e, calls + 1, fresh).has_value();
   }

@@ -178,9 +178,9 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
     const char* why;
   };
   for (const Cheat& cheat :
-       {Cheat{"lazy", apply_lazy, "is not rotated"},
+       {Cheat{"lazy", apply_lazy, "the exact rotation"},
         Cheat{"without_tail", apply_without_tail, "token 2"},
-        Cheat{"cached", apply_cached, "is not rotated"}, Cheat{"writing", apply_writing, ""},
+        Cheat{"cached", apply_cached, "the exact rotation"}, Cheat{"writing", apply_writing, ""},
         Cheat{"tiring", apply_tiring, "apply answered 2"},
         Cheat{"throwing", apply_throwing, "an exception left the kernel: std::bad_al"},
         Cheat{"rounding", apply_rounding_down, "floating-point environment changed"}})

@@ -33,7 +33,7 @@ TEST(Paired, SixteenBitsAreTimedAndWhatIsWrongWhileTimedIsBroken) {
     ASSERT_NE(outcome.of("good"), nullptr);
     EXPECT_EQ(outcome.of("good")->outcome, Outcome::measured) << outcome.of("good")->reason;
     EXPECT_NE(outcome.of("good")->board.find("bf16"), std::string::npos);
-    expect_broken(outcome, "late", "is not rotated");
+    expect_broken(outcome, "late", "the exact rotation");
   }
 }
 

@@ -203,7 +203,7 @@ TEST(SparedCalls, AreSeen) {
         p.epoch_s = 2e-4;
       });
       SCOPED_TRACE(std::string(cheat.name) + (in_place ? ", in place" : ", out of place"));
-      expect_broken(outcome, cheat.name, "is not rotated");
+      expect_broken(outcome, cheat.name, "the exact rotation");
       EXPECT_EQ(outcome.of("good")->outcome, Outcome::measured) << outcome.of("good")->reason;
     }
 }

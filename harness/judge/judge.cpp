@@ -182,10 +182,10 @@ std::vector<Complex<WideFor<Stored>>> widen(const std::vector<Rotation>& from) {
 
 template <class Stored>
 void compare_head_as(const HeadRule& rule, const HeadView& head,
-                     const Complex<WideFor<Stored>>* rotations, std::int64_t half, Tally& tally) {
+                     const Complex<WideFor<Stored>>* rotations, Tally& tally) {
   using Wide = WideFor<Stored>;
-  for (std::int64_t i = 0; i < half; ++i) {
-    const PairIndex e = pair_index(head.pairing, i, half);
+  for (std::int64_t i = 0; i < head.asked.rotary_dim / 2; ++i) {
+    const PairIndex e = pair_elements(head.asked, head.tensor, i);
     const auto pair_at = [&](const std::byte* row) {
       return Complex<Wide>{Wide(TableOf<Stored>{load_as<Stored>(row, e.first)}),
                            Wide(TableOf<Stored>{load_as<Stored>(row, e.second)})};
@@ -199,6 +199,14 @@ void compare_head_as(const HeadRule& rule, const HeadView& head,
   }
 }
 
+GivenHead given_head(const Problem& p, int placement, const HeadPlace& at) {
+  const int weight = p.buffer(Operand::weight, at.tensor);
+  const std::byte* const in = given(p, placement, p.buffer(Operand::in, at.tensor)).data();
+  return {p.asked, p.norm, at.tensor,
+          in + in_row(p, at) * data_type(Dtype{p.asked.tensor[at.tensor].in_dtype}).bytes,
+          weight < 0 ? nullptr : given(p, placement, weight).data()};
+}
+
 // Compares the rows of some tokens of one batch row of a tensor, whose elements are stored as
 // `Stored`.
 template <class Stored>
@@ -206,10 +214,9 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
                     const HeadRule& rule, HeadPlace at, const std::vector<std::int64_t>& tokens,
                     Tally& tally) {
   const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
-    const std::string axis =
-        p.source.axes == 1 ? "" : fmt::format(", axis {}", axis_of(p.source.axis_of_pair, pair));
-    return fmt::format("{} pair {}{}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
-                       axis, position_of(p, outputs.placement, at.b, at.t, pair));
+    const std::int64_t position =
+        pair == whole_head ? 0 : position_of(p, outputs.placement, at.b, at.t, pair);
+    return head_text(p.source, at, pair, position);
   };
   const std::int64_t half = p.asked.rotary_dim / 2;
   const rope_tensor& shape = p.asked.tensor[at.tensor];
@@ -217,26 +224,18 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
       shape.rotate == 0
           ? std::vector<Rotation>{}
           : rotations_of(p, subject.oracle, outputs.placement, at.tensor, at.b, tokens);
-  const bool is_normalized = marks(&p.norm, at.tensor);
   const auto rotations = widen<Stored>(exact);
-  const std::byte* const in = given(p, outputs, p.buffer(Operand::in, at.tensor)).data();
   const std::byte* const out = outputs[static_cast<std::size_t>(p.output(at.tensor).buffer)].data();
-  constexpr auto bytes = static_cast<std::int64_t>(sizeof(Stored));
   const auto* of_token = rotations.data();
   for (const std::int64_t t : tokens) {
     at.t = t;
     for (at.h = 0; at.h < shape.heads; ++at.h) {
-      if (is_normalized) {
-        compare_normalized_head(rule, p, outputs, at, exact.data() + (of_token - rotations.data()),
-                                where, tally);
-        continue;
-      }
-      const auto from = in_row(p, at);
-      const auto to = out_row(p, outputs.placement, at);
-      compare_head_as<Stored>(rule,
-                              {Pairing{p.asked.pairing}, in + (from + shape.rotary_offset) * bytes,
-                               out + (to + shape.rotary_offset) * bytes, where},
-                              of_token, half, tally);
+      const std::int64_t to = out_row(p, outputs.placement, at) * std::int64_t{sizeof(Stored)};
+      const HeadView head{given_head(p, outputs.placement, at), out + to, where};
+      if (marks(&p.norm, at.tensor))
+        compare_normalized_head(rule, head, exact.data() + (of_token - rotations.data()), tally);
+      else
+        compare_head_as<Stored>(rule, head, of_token, tally);
     }
     if (shape.rotate != 0) of_token += half;
   }
@@ -319,7 +318,7 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
 
 InputPairs::InputPairs(const Problem& p, int placement, const HeadPlace& at)
     : problem_(p), placement_(placement), at_(at) {
-  if (marks(&p.norm, at.tensor)) normalized_ = normalized(p, placement, at).values;
+  if (marks(&p.norm, at.tensor)) normalized_ = normalized(given_head(p, placement, at)).values;
 }
 
 PairValue InputPairs::operator[](std::int64_t pair) const {
@@ -396,6 +395,15 @@ HeadRule::HeadRule(const KernelFacts& of, const Case& asked, double of_one_call,
   relative_bound = computed_bound(facts, c, no_underflow, table_rounding, 1, 1, 1);
 }
 
+std::string head_text(const Case& c, const HeadPlace& at, std::int64_t pair,
+                      std::int64_t position) {
+  const std::string head = place_text(at.tensor, at.b, at.t, at.h);
+  if (pair == whole_head) return head;
+  const std::string axis =
+      c.axes == 1 ? "" : fmt::format(", axis {}", axis_of(c.axis_of_pair, pair));
+  return fmt::format("{} pair {}{}, position {}", head, pair, axis, position);
+}
+
 void judge_pair(const HeadRule& rule, const PairValue& x, const Rotation& r, const PairValue& y,
                 Tally& tally, const std::function<std::string()>& where) {
   compare_pair(rule, x, r, y, tally, where);
@@ -403,9 +411,10 @@ void judge_pair(const HeadRule& rule, const PairValue& x, const Rotation& r, con
 
 void compare_head(const HeadRule& rule, const HeadView& head,
                   const std::vector<Rotation>& rotations, Tally& tally) {
+  if (marks(&head.norm, head.tensor))
+    return compare_normalized_head(rule, head, rotations.data(), tally);
   with_floating_type(rule.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    compare_head_as<Stored>(rule, head, widen<Stored>(rotations).data(), std::ssize(rotations),
-                            tally);
+    compare_head_as<Stored>(rule, head, widen<Stored>(rotations).data(), tally);
   });
 }
 

@@ -86,12 +86,22 @@ std::string declared_words(const KernelFacts& facts, Dtype dtype);
 Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
                       std::int64_t position);
 
-/// The rotated elements of one head, wherever its buffers lie. Keeps references.
-struct HeadView {
-  Pairing pairing;
-  const std::byte *in, *out;  ///< the first rotated element: given, and returned
-  const std::function<std::string(std::int64_t)>& where;  ///< names the place of pair i
+/// One head of a call, wherever its buffers lie. Keeps references.
+struct GivenHead {
+  const rope_problem& asked;
+  const rope_norm& norm;
+  std::uint32_t tensor;
+  const std::byte* in;      ///< its first element
+  const std::byte* weight;  ///< of the norm; NULL: it has none
 };
+inline constexpr std::int64_t whole_head = -1;
+struct HeadView : GivenHead {
+  const std::byte* out;                                   ///< the first element that came back
+  const std::function<std::string(std::int64_t)>& where;  ///< names pair i, or whole_head
+};
+
+/// "q[batch 0, token 2, head 1] pair 3, axis 1, position 7", or without the pair the head alone.
+std::string head_text(const Case& c, const HeadPlace& at, std::int64_t pair, std::int64_t position);
 
 /// The rule by which heads of a tensor are judged: an error may be `times` the bound of one call.
 /// Of `c` it reads only the contract, the operation, the data types and the scale. Keeps
@@ -125,8 +135,8 @@ bool is_harmless(const HeadRule& rule, const PairValue& x, const Rotation& r, co
 std::optional<double> pair_margin(const HeadRule& rule, const PairValue& x, const Rotation& r,
                                   const PairValue& y);
 
-/// Judges every pair of a head and adds it to the tally. `rotations`: the one that each pair should
-/// get.
+/// Judges every pair of a head, and all that a norm made, and adds it to the tally. `rotations`:
+/// the one that each pair should get.
 void compare_head(const HeadRule& rule, const HeadView& head,
                   const std::vector<Rotation>& rotations, Tally& tally);
 

@@ -49,10 +49,10 @@ void round_to(Dtype dtype, const bounds::Precision& p, Truth& truth) {
 // What a kernel that rounds where it declares to makes of the elements of one head.
 class Truths {
  public:
-  Truths(const HeadRule& rule, const Problem& p, std::uint32_t tensor, const NormalizedHead& head)
+  Truths(const HeadRule& rule, const GivenHead& given, const NormalizedHead& head)
       : rule_(rule), head_(head) {
-    const bool narrow = is_narrow(rule.dtype), weighted = p.buffer(Operand::weight, tensor) >= 0;
-    const bool plus_one = weighted && p.norm.weight_plus_one != 0;
+    const bool narrow = is_narrow(rule.dtype), weighted = given.weight != nullptr;
+    const bool plus_one = weighted && given.norm.weight_plus_one != 0;
     const double u = rule.precision.u;
     rounds_norm_ = narrow && (rule.facts.flags & ROPE_ROUNDS_NORM) != 0;
     rounds_weighted_ = narrow && (rule.facts.flags & ROPE_ROUNDS_WEIGHTED) != 0;
@@ -96,7 +96,7 @@ double distance(const DoubleDouble& a, const DoubleDouble& b) {
 
 // An element that is not rotated: normalized and stored.
 void compare_element(const HeadRule& rule, const Truth& truth, double y, std::int64_t element,
-                     const HeadPlace& at, Tally& tally) {
+                     const HeadView& head, Tally& tally) {
   const auto allowed = [&](const DoubleDouble& v) {
     const double h = truth.error * std::abs(v.hi) + truth.lost;
     return h + (rule.precision.stored_u == 0
@@ -110,7 +110,7 @@ void compare_element(const HeadRule& rule, const Truth& truth, double y, std::in
   const DoubleDouble& v = *std::ranges::min_element(truth.values(), {}, margin);
   if (std::abs(v.hi) > data_type(rule.dtype).format.largest / 2) return;
   tally.add(distance(DoubleDouble(y), v), allowed(v), [&](Finding& f) {
-    f.where = fmt::format("{} element {}", place_text(at.tensor, at.b, at.t, at.h), element);
+    f.where = fmt::format("{} element {}", head.where(whole_head), element);
     f.reason =
         f.margin <= 1 ? "" : "an element that is not rotated is too far from its normalized value";
     f.bound = v.hi != 0 ? allowed(v) / (std::abs(v.hi) * rule.precision.unit()) : 0;
@@ -147,18 +147,17 @@ void compare_any(HeadRule rule, const Truth& first, const Truth& second, const R
   });
 }
 
-void normalize(const Problem& p, int placement, const HeadPlace& at, NormalizedHead& out) {
-  const rope_tensor& s = p.asked.tensor[at.tensor];
-  const Dtype dtype{s.in_dtype};
-  const auto& bytes = given(p, placement, p.buffer(Operand::in, at.tensor));
-  const std::int64_t row = in_row(p, at);
+void normalize(const GivenHead& given, NormalizedHead& out) {
+  const rope_tensor& s = given.asked.tensor[given.tensor];
+  const rope_norm& norm = given.norm;
   const auto dims = static_cast<std::size_t>(s.head_dim);
   out.values.resize(dims), out.before_weight.resize(dims), out.weights.resize(dims);
   DoubleDouble sum;
   out.is_finite = true;
+  const Dtype dtype{s.in_dtype};
   with_floating_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
     for (std::size_t e = 0; e < dims; ++e) {
-      const double x{load_as<Stored>(bytes, row + static_cast<std::int64_t>(e))};
+      const double x{load_as<Stored>(given.in, static_cast<std::int64_t>(e))};
       out.is_finite = out.is_finite && std::isfinite(x);
       out.values[e] = DoubleDouble(x);
       sum = sum + DoubleDouble(x) * DoubleDouble(x);
@@ -168,16 +167,15 @@ void normalize(const Problem& p, int placement, const HeadPlace& at, NormalizedH
   // Of f64, sums beyond the range of inverse_rms are not judged either.
   out.is_promised = static_cast<double>(sum) <= std::min(largest / 2, 0x1p900);
   if (!out.is_finite || !out.is_promised) return;
-  const DoubleDouble factor = inverse_rms(sum, s.head_dim, p.norm.epsilon);
+  const DoubleDouble factor = inverse_rms(sum, s.head_dim, norm.epsilon);
   out.factor = static_cast<double>(factor);
-  const int own = p.buffer(Operand::weight, at.tensor);
-  const std::byte* const weights = own >= 0 ? given(p, placement, own).data() : nullptr;
-  with_floating_type(Dtype{p.norm.weight_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
+  const std::byte* const weights = given.weight;
+  with_floating_type(Dtype{norm.weight_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
     for (std::size_t e = 0; e < dims; ++e) {
       DoubleDouble weight(1);
       if (weights != nullptr)
         weight = DoubleDouble(double{load_as<Stored>(weights, static_cast<std::int64_t>(e))});
-      if (weights != nullptr && p.norm.weight_plus_one != 0) weight = weight + DoubleDouble(1);
+      if (weights != nullptr && norm.weight_plus_one != 0) weight = weight + DoubleDouble(1);
       out.before_weight[e] = out.values[e] * factor;
       out.values[e] = out.before_weight[e] * weight;
       out.weights[e] = static_cast<double>(weight);
@@ -187,9 +185,9 @@ void normalize(const Problem& p, int placement, const HeadPlace& at, NormalizedH
 
 }  // namespace
 
-NormalizedHead normalized(const Problem& p, int placement, const HeadPlace& at) {
+NormalizedHead normalized(const GivenHead& head) {
   NormalizedHead out;
-  normalize(p, placement, at, out);
+  normalize(head, out);
   return out;
 }
 
@@ -213,34 +211,31 @@ double norm_lost_of(const KernelFacts& facts, const Case& c, std::uint32_t tenso
          (bounds::norm_underflow(p, largest_weight, 1 / std::sqrt(c.epsilon)) + rounded);
 }
 
-void compare_normalized_head(const HeadRule& rule, const Problem& p, const Outputs& outputs,
-                             const HeadPlace& at, const Rotation* rotations,
-                             const std::function<std::string(std::int64_t)>& where, Tally& tally) {
-  const rope_tensor& s = p.asked.tensor[at.tensor];
-  const auto& bytes = outputs[static_cast<std::size_t>(p.output(at.tensor).buffer)];
-  const std::int64_t row = out_row(p, outputs.placement, at);
-  const auto y = [&](std::int64_t e) { return load(bytes, rule.dtype, row + e); };
+void compare_normalized_head(const HeadRule& rule, const HeadView& view, const Rotation* rotations,
+                             Tally& tally) {
+  const rope_tensor& s = view.asked.tensor[view.tensor];
+  const auto y = [&](std::int64_t e) { return load(view.out, rule.dtype, e); };
   thread_local NormalizedHead head;  // its memory is used again
-  normalize(p, outputs.placement, at, head);
+  normalize(view, head);
   if (!head.is_finite) {
     bool finite = true;
     for (std::int64_t e = 0; e < s.head_dim; ++e) finite = finite && std::isfinite(y(e));
     tally.add(finite ? 1 : 0, 0, [&](Finding& f) {
-      f.where = place_text(at.tensor, at.b, at.t, at.h);
+      f.where = view.where(whole_head);
       f.reason = finite ? "an input of the head is not finite, but all outputs are" : "";
     });
   }
   if (!head.is_finite || !head.is_promised) return;
   const std::int64_t begin = s.rotate != 0 ? s.rotary_offset : s.head_dim;
-  const std::int64_t end = s.rotate != 0 ? begin + p.asked.rotary_dim : s.head_dim;
-  const Truths truths(rule, p, at.tensor, head);
+  const std::int64_t end = s.rotate != 0 ? begin + view.asked.rotary_dim : s.head_dim;
+  const Truths truths(rule, view, head);
   for (std::int64_t e = 0; e < s.head_dim; ++e)
-    if (e < begin || e >= end) compare_element(rule, truths[e], y(e), e, at, tally);
-  for (std::int64_t i = 0; begin < end && i < p.asked.rotary_dim / 2; ++i) {
-    const PairIndex pair = pair_elements(p.asked, at.tensor, i);
+    if (e < begin || e >= end) compare_element(rule, truths[e], y(e), e, view, tally);
+  for (std::int64_t i = 0; begin < end && i < view.asked.rotary_dim / 2; ++i) {
+    const PairIndex pair = pair_elements(view.asked, view.tensor, i);
     compare_any(
         rule, truths[pair.first], truths[pair.second], rotations[i],
-        {DoubleDouble(y(pair.first)), DoubleDouble(y(pair.second))}, [&] { return where(i); },
+        {DoubleDouble(y(pair.first)), DoubleDouble(y(pair.second))}, [&] { return view.where(i); },
         tally);
   }
 }

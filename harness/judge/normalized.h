@@ -1,6 +1,5 @@
 // The judge of heads that rope_norm marks: what they are, and every element of them.
 #pragma once
-#include <functional>
 #include <vector>
 
 #include "harness/judge/judge.h"
@@ -15,7 +14,7 @@ struct NormalizedHead {
   bool is_finite = true;    ///< all inputs are
   bool is_promised = true;  ///< the sum of squares is small enough
 };
-NormalizedHead normalized(const Problem& p, int placement, const HeadPlace& at);
+NormalizedHead normalized(const GivenHead& head);
 
 /// How far a kernel's normalized value may be from the real one, relative to it: the error of its
 /// arithmetic, and that of the roundings to the data type that it declares. 0 without a norm.
@@ -25,8 +24,7 @@ double norm_lost_of(const KernelFacts& facts, const Case& c, std::uint32_t tenso
 
 /// Judges every element of a head, the pairs of its window by `rotations`, if it is rotated.
 /// Where a declared rounding lies within the error of a tie, both neighbours are right.
-void compare_normalized_head(const HeadRule& rule, const Problem& p, const Outputs& outputs,
-                             const HeadPlace& at, const Rotation* rotations,
-                             const std::function<std::string(std::int64_t)>& where, Tally& tally);
+void compare_normalized_head(const HeadRule& rule, const HeadView& head, const Rotation* rotations,
+                             Tally& tally);
 
 }  // namespace ropewalk::harness
