@@ -109,26 +109,25 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
       count_(sets_of(w, device_.l2_bytes())),
       random_(fresh_seed()) {
   std::uint64_t random = seed_of_name(seed, w.name);
-  for (std::size_t i = 0; i < w.tensors.size(); ++i) {
-    begins_at_[i] = w.fused ? 0 : set_bytes_;
-    set_bytes_ = saturating_sum({set_bytes_, aligned(room_bytes(w, w.tensors[i]))});
+  for (const BufferLayout& b : buffers_) {
+    std::int64_t& bytes = b.writable ? out_set_bytes_ : in_set_bytes_;
+    at_.push_back(bytes);
+    if (b.writable || b.role == Operand::in) bytes = saturating_sum({bytes, aligned(bytes_of(b))});
   }
-  for (std::size_t i = 0; i < w.tensors.size(); ++i) {
-    cache_begins_at_[i] = set_bytes_;
-    set_bytes_ = saturating_sum({set_bytes_, aligned(cache_bytes(w, w.tensors[i]))});
-  }
-  const std::int64_t all = saturating_product({count_, set_bytes_});
+  const std::int64_t in_bytes = is_in_place(w) ? out_set_bytes_ : in_set_bytes_;
+  const std::int64_t all = saturating_product({count_, std::max(in_bytes, out_set_bytes_)});
   if (all > workload_bytes_max)
     throw StepFailed{protocol::Status::skipped,
-                     fmt::format("{} sets of {} MiB are too much", count_, set_bytes_ >> 20)};
+                     fmt::format("{} sets of {} MiB are too much", count_, all / count_ >> 20)};
   const std::string sets = fmt::format("{} {} of buffers", count_, count_ == 1 ? "set" : "sets");
   const auto block = [&](std::int64_t bytes, const std::string& name) {
     return DeviceBlock(device_, static_cast<std::size_t>(bytes), name);
   };
-  inputs_ = block(all, sets);
-  if (!is_in_place(w)) outputs_ = block(all, sets);
-  weights_and_slots_there_ = block(std::ssize(constants_.bytes), "the weights and slots");
-  device_.write(weights_and_slots_there_.data(), constants_.bytes.data(), constants_.bytes.size());
+  inputs_ = block(count_ * in_bytes, sets);
+  if (!is_in_place(w)) outputs_ = block(count_ * out_set_bytes_, sets);
+  in_set_bytes_ = in_bytes;
+  weights_and_slots_there_ = block(std::ssize(constants_[0]), "the weights and slots");
+  device_.write(weights_and_slots_there_.data(), constants_[0].data(), constants_[0].size());
 
   place_positions(nullptr, random);
   given_positions_.resize(static_cast<std::size_t>(count_ * call_positions_bytes()));
@@ -156,31 +155,28 @@ std::int64_t DeviceSets::call_positions_bytes() const {
 }
 
 cuda::DeviceAddress DeviceSets::in(std::int64_t set) const {
-  return inputs_.data() + static_cast<std::uint64_t>(set * set_bytes_);
+  return inputs_.data() + static_cast<std::uint64_t>(set * in_set_bytes_);
 }
 cuda::DeviceAddress DeviceSets::out(std::int64_t set) const {
-  return outputs().data() + static_cast<std::uint64_t>(set * set_bytes_);
+  return outputs().data() + static_cast<std::uint64_t>(set * out_set_bytes_);
 }
 std::uint64_t DeviceSets::vectors() const {
   return static_cast<std::uint64_t>(data_bytes_one_way(workload_) / vector_bytes);
 }
 
 rope_operands DeviceSets::operands(bool table, std::int64_t set) const {
-  const auto address = [&](Operand role, std::uint32_t i) -> const void* {
-    const auto begin = static_cast<std::uint64_t>(begins_at_[i] + workload_.tensors[i].in_at *
-                                                                      element_bytes(workload_));
-    if (role == Operand::in) return pointer(in(set) + begin);
-    if (role == Operand::out) return pointer(out(set) + begin);
-    if (role == Operand::cache)
-      return pointer(out(set) + static_cast<std::uint64_t>(cache_begins_at_[i]));
-    if (role == Operand::positions)
-      return pointer(positions_.data() + static_cast<std::uint64_t>(set * call_positions_bytes()));
-    if (role == Operand::cos) return pointer(cos_there_.data());
-    if (role == Operand::sin) return pointer(sin_there_.data());
-    const void* const constants = pointer(weights_and_slots_there_.data());
-    return constant_at(static_cast<const std::byte*>(constants), role, i);
-  };
-  rope_operands o = operands_of(table, false, address);
+  rope_operands o = operands_of(call_, table, [&](std::size_t i) {
+    const BufferLayout& b = buffers_[i];
+    cuda::DeviceAddress begin = b.writable ? out(set) : in(set);
+    if (b.role == Operand::positions) begin = positions_.data();
+    if (b.role == Operand::cos) begin = cos_there_.data();
+    if (b.role == Operand::sin) begin = sin_there_.data();
+    if (is_constant(b)) begin = weights_and_slots_there_.data() + constants_at_[i];
+    if (b.writable || b.role == Operand::in) begin += static_cast<std::uint64_t>(at_[i]);
+    if (b.role == Operand::positions)
+      begin += static_cast<std::uint64_t>(set * call_positions_bytes());
+    return static_cast<const std::byte*>(pointer(begin));
+  });
   o.stream = module_.stream();
   return o;
 }
@@ -197,7 +193,7 @@ void DeviceSets::renew() {
   }
   device_.write(positions_.data(), given_positions_.data(), given_positions_.size());
   device_.wait(module_.stream(), "while inputs were made");
-  left_token_ = -1;
+  left_at_.reset();
 }
 
 void DeviceSets::hold_bytes() const {
@@ -223,15 +219,16 @@ void DeviceSets::hold_constants() const {
   const auto table_bytes = std::min(cos_there_.bytes(), most_bytes);
   hold(cos_there_.data(), cos_.data(), table_bytes, "wrote into a table");
   hold(sin_there_.data(), sin_.data(), table_bytes, "wrote into a table");
-  hold(weights_and_slots_there_.data(), constants_.bytes.data(), constants_.bytes.size(),
+  hold(weights_and_slots_there_.data(), constants_[0].data(), constants_[0].size(),
        "wrote into a weight or a slot");
   if (is_in_place(workload_)) return;
   const std::int64_t bytes = element_bytes(workload_);
   for (std::size_t tensor = 0; tensor < workload_.tensors.size(); ++tensor) {
     const TensorCase& t = workload_.tensors[tensor];
     for (std::int64_t head = 0; head < t.heads; ++head) {
-      const std::int64_t first = first_element(tensor, judged_.token, head) * bytes;
-      hold(in(judged_set_) + static_cast<std::uint64_t>(first), given(tensor, judged_.token, head),
+      const HeadPlace at{static_cast<std::uint32_t>(tensor), judged_.b, judged_.t, head};
+      const std::int64_t first = byte_of(call_.buffer(Operand::in, at.tensor), in_row(call_, at));
+      hold(in(judged_set_) + static_cast<std::uint64_t>(first), given(at),
            static_cast<std::size_t>(t.head_dim * bytes), "wrote into its inputs");
     }
   }
@@ -242,8 +239,8 @@ void DeviceSets::choose(std::int64_t set, std::uint64_t& random) {
     return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
   };
   judged_set_ = set;
-  judged_.token = below(tokens_);
-  left_token_ = -1;
+  static_cast<HeadPlace&>(judged_) = place(0, below(tokens_), 0);
+  left_at_.reset();
 }
 
 void DeviceSets::put_floor_copy(std::int64_t set) const {
@@ -258,48 +255,35 @@ std::vector<std::int32_t> DeviceSets::last_positions() const {
   return moving_.positions(count_ - 1 - judged_set_);
 }
 
-std::int64_t DeviceSets::first_element(std::size_t tensor, std::int64_t token,
-                                       std::int64_t head) const {
-  const std::int64_t buffer = begins_at_[tensor] / element_bytes(workload_);
-  return buffer + workload_.tensors[tensor].in_at + row(tensor, token, head);
-}
-
-const std::byte* DeviceSets::given(std::size_t tensor, std::int64_t token,
-                                   std::int64_t head) const {
-  const std::int64_t first =
-      judged_set_ * set_bytes_ / element_bytes(workload_) + first_element(tensor, token, head);
-  const std::int64_t head_dim = workload_.tensors[tensor].head_dim;
+const std::byte* DeviceSets::given(const HeadPlace& at) const {
+  const std::int64_t first = (judged_set_ * in_set_bytes_ +
+                              byte_of(call_.buffer(Operand::in, at.tensor), in_row(call_, at))) /
+                             element_bytes(workload_);
+  const std::int64_t head_dim = workload_.tensors[at.tensor].head_dim;
   given_.resize(static_cast<std::size_t>(head_dim * element_bytes(workload_)));
-  with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
-    for (std::int64_t i = 0; i < head_dim; ++i) {
-      const double value =
-          input_value(workload_.dtype, seed_, static_cast<std::uint64_t>(first + i));
-      const Data element{static_cast<TableOf<Data>>(value)};
-      std::memcpy(given_.data() + i * static_cast<std::int64_t>(sizeof element), &element,
-                  sizeof element);
-    }
-  });
+  for (std::int64_t i = 0; i < head_dim; ++i)
+    store(given_, workload_.dtype, i,
+          input_value(workload_.dtype, seed_, static_cast<std::uint64_t>(first + i)));
   return given_.data();
 }
 
 // One copy brings all heads of a token, unless they lie far apart.
-const std::byte* DeviceSets::left(std::size_t tensor, std::int64_t token, std::int64_t head) const {
-  const TensorCase& t = workload_.tensors[tensor];
+const std::byte* DeviceSets::left(const HeadPlace& at) const {
+  const TensorCase& t = workload_.tensors[at.tensor];
   const std::int64_t bytes = element_bytes(workload_);
-  const std::int64_t apart = t.append ? t.head_dim : asked_.tensor[tensor].in_head_stride;
-  const std::int64_t span = (t.heads - 1) * apart + t.head_dim;
+  HeadPlace first = at;
+  first.h = 0;
+  const auto row = [&](std::int64_t h) { return out_row(call_, 0, {at.tensor, at.b, at.t, h}); };
+  const std::int64_t span = row(t.heads - 1) - row(0) + t.head_dim;
   const bool together = span <= 4 * t.heads * t.head_dim;
-  const std::int64_t first = together ? 0 : head;
-  if (!together || left_token_ != token || left_tensor_ != static_cast<std::int64_t>(tensor)) {
+  if (!together) first = at;
+  if (left_at_ != first) {
     left_.resize(static_cast<std::size_t>((together ? span : t.head_dim) * bytes));
-    const std::int64_t at = t.append
-                                ? cache_begins_at_[tensor] + left_row(tensor, token, first) * bytes
-                                : first_element(tensor, token, first) * bytes;
-    device_.read(left_.data(), out(judged_set_) + static_cast<std::uint64_t>(at), left_.size());
-    left_token_ = token;
-    left_tensor_ = static_cast<std::int64_t>(tensor);
+    const std::int64_t from = byte_of(call_.output(at.tensor).buffer, row(first.h));
+    device_.read(left_.data(), out(judged_set_) + static_cast<std::uint64_t>(from), left_.size());
+    left_at_ = first;
   }
-  return left_.data() + (head - first) * apart * bytes;
+  return left_.data() + (row(at.h) - row(first.h)) * bytes;
 }
 
 }  // namespace ropewalk::bench

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,15 +77,17 @@ class DeviceSets final : public WorkloadMemory {
   void put_floor_copy(std::int64_t set) const;
 
   std::vector<std::int32_t> last_positions() const override;
-  const std::byte* given(std::size_t tensor, std::int64_t token, std::int64_t head) const override;
-  const std::byte* left(std::size_t tensor, std::int64_t token, std::int64_t head) const override;
+  const std::byte* given(const harness::HeadPlace& at) const override;
+  const std::byte* left(const harness::HeadPlace& at) const override;
   const std::byte* cos() const override { return cos_.data(); }
   const std::byte* sin() const override { return sin_.data(); }
   const Changed& last_change() const override { return judged_; }
 
  private:
-  /// The index of a head's first element in its set.
-  std::int64_t first_element(std::size_t tensor, std::int64_t token, std::int64_t head) const;
+  /// The byte of a row of a buffer in its set.
+  std::int64_t byte_of(int buffer, std::int64_t row) const {
+    return at_[static_cast<std::size_t>(buffer)] + row * element_bytes(workload_);
+  }
   const harness::DeviceBlock& outputs() const {
     return is_in_place(workload_) ? inputs_ : outputs_;
   }
@@ -92,18 +95,16 @@ class DeviceSets final : public WorkloadMemory {
 
   const DeviceModule& module_;
   harness::Device& device_;
-  static constexpr std::size_t most_tensors = 3;
-  std::int64_t count_, set_bytes_ = 0;
-  /// In a set; caches lie behind the outputs.
-  std::int64_t begins_at_[most_tensors] = {}, cache_begins_at_[most_tensors] = {};
+  std::int64_t count_, in_set_bytes_ = 0, out_set_bytes_ = 0;
+  std::vector<std::int64_t> at_;  ///< of each buffer of inputs or outputs, in a set of such
   harness::DeviceBlock inputs_, outputs_, positions_, wide_positions_;
   harness::DeviceBlock cos_there_, sin_there_, weights_and_slots_there_;
   std::vector<std::byte> cos_, sin_, given_positions_;
   std::uint64_t random_, seed_ = 0;
   std::int64_t judged_set_ = 0;
   Changed judged_;
-  mutable std::vector<std::byte> given_, left_;  ///< of one head; of one token's heads
-  mutable std::int64_t left_tensor_ = -1, left_token_ = -1;
+  mutable std::vector<std::byte> given_, left_;        ///< of one head; of one token's heads
+  mutable std::optional<harness::HeadPlace> left_at_;  ///< whose token that is
 };
 
 }  // namespace ropewalk::bench

@@ -41,7 +41,8 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadMemory&
   std::vector<std::int64_t> all(static_cast<std::size_t>(tokens));
   std::iota(all.begin(), all.end(), 0);
   if (tokens <= most_tokens || tokens * heads_of(w) <= heads) return all;
-  std::vector<std::int64_t> chosen{data.last_change().token};
+  const WorkloadMemory::Changed& changed = data.last_change();
+  std::vector<std::int64_t> chosen{changed.b * w.tokens + changed.t};
   const std::vector<std::int32_t> positions = data.last_positions();
   const std::int64_t quarter = most_tokens / 4;
   for (std::int64_t i = 0; i < quarter; ++i) {
@@ -193,18 +194,10 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   const WorkloadMemory::Changed& changed = data.last_change();
   const std::int64_t bytes = element_bytes(w);
   std::vector<Lengths> lengths(w.tensors.size());
-  const auto place_of = [&](std::size_t tensor, std::int64_t token, std::int64_t head) {
-    return HeadPlace{static_cast<std::uint32_t>(tensor), token / w.tokens, token % w.tokens, head};
-  };
-  const auto is_at_change = [&](std::size_t tensor, std::int64_t token, std::int64_t head) {
-    return changed.tensor == tensor && changed.token == token && changed.head == head;
-  };
-  const auto fault = [&](std::size_t tensor, std::int64_t token, std::int64_t head,
+  const auto fault = [&](const HeadPlace& at,
                          const std::vector<Rotation>& rotations) -> std::string {
-    const std::byte *const in = data.given(tensor, token, head), *const out =
-                                                                     data.left(tensor, token, head);
-    const TensorCase& t = w.tensors[tensor];
-    const HeadPlace at = place_of(tensor, token, head);
+    const std::byte *const in = data.given(at), *const out = data.left(at);
+    const TensorCase& t = w.tensors[at.tensor];
     if (t.norm) return judge.fault(at, in, out, expected.all, rotations);
     const std::int64_t window = t.rotary_offset * bytes,
                        after = t.rotate ? window + w.rotary_dim * bytes : 0;
@@ -218,12 +211,12 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
       return wrong(t.rotate ? "an element outside the window changed"
                             : "a row that is not rotated is not a copy of its input");
     if (!t.rotate) return {};
-    const bool is_changed = expected.since && is_at_change(tensor, token, head);
+    const bool is_changed = expected.since && at == changed;
     if (expected.rows == Rows::exactly)
       return is_changed ? "" : judge.fault(at, in, out, expected.all, rotations);
     if (judge.declares_error()) return {};  // it may grow with each call
-    lengths[tensor].add(in + window, out + window, w,
-                        is_changed ? changed.element - t.rotary_offset : -1);
+    lengths[at.tensor].add(in + window, out + window, w,
+                           is_changed ? changed.element - t.rotary_offset : -1);
     return is_input(out + window, w) ? "" : wrong("calls left what no rotation gives");
   };
   const std::int64_t most = expected.rows == Rows::exactly ? most_heads : most_lengths;
@@ -234,18 +227,16 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     const auto rotations = judge.rotations(expected.all, token);
     for (std::size_t tensor = 0; tensor < w.tensors.size(); ++tensor)
       for (std::int64_t head = 0; head < w.tensors[tensor].heads; ++head)
-        if (static_cast<std::int64_t>(next_random(seed) % heads) < most ||
-            is_at_change(tensor, token, head))
-          if (std::string wrong = fault(tensor, token, head, rotations); !wrong.empty())
-            return wrong;
+        if (const HeadPlace at = data.place(tensor, token, head);
+            static_cast<std::int64_t>(next_random(seed) % heads) < most || at == changed)
+          if (std::string wrong = fault(at, rotations); !wrong.empty()) return wrong;
   }
   for (std::size_t tensor = 0; tensor < lengths.size(); ++tensor)
     if (lengths[tensor].differ(expected.all.calls))
       return fmt::format("the length of {} is another", tensor_words[tensor]);
   if (!expected.since) return {};
-  return judge.fault(place_of(changed.tensor, changed.token, changed.head), data.witness(),
-                     data.left(changed.tensor, changed.token, changed.head), *expected.since,
-                     judge.rotations(*expected.since, changed.token));
+  return judge.fault(changed, data.witness(), data.left(changed), *expected.since,
+                     judge.rotations(*expected.since, changed.b * w.tokens + changed.t));
 }
 
 }  // namespace ropewalk::bench

@@ -157,36 +157,75 @@ WorkloadMemory::WorkloadMemory(const Workload& w)
     : workload_(w),
       inv_freq_(inv_freq_of(w, false)),
       inv_freq_f32_(inv_freq_of(w, true)),
-      asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward, &nodes_)),
-      tokens_(w.batch * w.tokens),
-      constants_{harness::slots_of(w), {}} {
-  const std::int64_t most = std::max(w.tensors[0].head_dim, w.tensors[1].head_dim);
-  weight_room_ = static_cast<std::size_t>((most * element_bytes(w) + 63) / 64 * 64);
-  std::uint64_t random = seed_of_name(1, w.name);
-  store_constants(constants_, random);
+      tokens_(w.batch * w.tokens) {
+  lay_out(call_, false);
+  if (is_fusing(w)) lay_out(alone_, true);
+  make_constants();
 }
 
-void WorkloadMemory::store_constants(Constants& to, std::uint64_t& random) const {
-  const auto slots = std::as_bytes(std::span(to.slots));
-  to.bytes.resize(slots_at() + slots.size());
-  std::ranges::copy(slots, to.bytes.end() - std::ssize(slots));
-  const Dtype dtype = workload_.dtype;
-  for (std::size_t i = 0; i < slots_at() / static_cast<std::size_t>(data_type(dtype).bytes); ++i)
-    harness::store(to.bytes, dtype, static_cast<std::int64_t>(i),
-                   0.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-52);
+void WorkloadMemory::lay_out(harness::Problem& p, bool unfused) {
+  p.source = timed_case(workload_, true, workload_.operation, unfused);
+  p.asked = make_problem(workload_, inv_freq_, ROPE_ANGLES_TABLE, workload_.operation, &p, unfused);
+  std::vector<harness::BufferLayout> own = harness::place_operands(p);
+  std::vector<int> among;
+  for (harness::BufferLayout& b : own) {
+    if (const std::size_t both = b.name.find("in_out"); both != std::string::npos)
+      b.name.erase(both, 3);
+    auto at = std::ranges::find(buffers_, b.name, &harness::BufferLayout::name);
+    if (at == buffers_.end()) at = buffers_.insert(at, b);
+    at->elements = std::max(at->elements, b.elements);
+    among.push_back(static_cast<int>(at - buffers_.begin()));
+  }
+  for (auto& of_role : p.places)
+    for (harness::Place& place : of_role)
+      if (place.buffer >= 0) place.buffer = among[static_cast<std::size_t>(place.buffer)];
+}
+
+// Behind a change the tokens of a batch have each other's slots, or one token another.
+void WorkloadMemory::make_constants() {
+  std::vector<std::int64_t>& others = call_.other_slots;
+  others = call_.slots = harness::slots_of(workload_);
+  if (others.size() == 1)
+    others[0] = (others[0] + 1) % (harness::pages_of(workload_) * workload_.page_size);
+  else if (!others.empty())
+    std::rotate(others.begin(), others.begin() + 1, others.end());
+  constexpr std::size_t line = 64;
+  std::uint64_t random = seed_of_name(1, workload_.name);
+  for (const harness::BufferLayout& b : buffers_) {
+    constants_at_.push_back(constants_[0].size());
+    if (!is_constant(b)) continue;
+    for (const int side : {0, 1}) {
+      std::vector<std::byte> own(static_cast<std::size_t>(bytes_of(b)));
+      if (b.role == Operand::slot)
+        harness::fill_slots(side == 0 ? call_.slots : others, b.dtype, own);
+      for (std::int64_t i = 0; i < b.elements && b.role == Operand::weight; ++i)
+        harness::store(own, b.dtype, i,
+                       0.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-52);
+      own.resize((own.size() + line - 1) / line * line);
+      constants_[side].insert(constants_[side].end(), own.begin(), own.end());
+    }
+  }
+}
+
+harness::GivenHead WorkloadMemory::given_head(std::uint32_t tensor, const std::byte* in) const {
+  const int weight = call_.buffer(Operand::weight, tensor);
+  const std::byte* const constants = constants_[placement_].data();
+  return {call_.asked, call_.norm, tensor, in,
+          weight < 0 ? nullptr : constants + constants_at_[static_cast<std::size_t>(weight)]};
 }
 
 rope_operands WorkloadMemory::operands_of(
-    bool table, bool unfused,
-    const std::function<const void*(Operand role, std::uint32_t tensor)>& address) const {
-  harness::ProblemNodes nodes;
-  const rope_problem p =
-      make_problem(workload_, inv_freq_, table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ,
-                   Operation::forward, &nodes, unfused);
+    const harness::Problem& p, bool table,
+    const std::function<const std::byte*(std::size_t buffer)>& begin) const {
   std::vector<harness::Given> given;
-  for (const harness::OperandLayout& o : harness::operands_of(p, nodes))
-    given.push_back({o.role, o.tensor, address(o.role, o.tensor)});
-  return operands_at(given, nodes, operand_nodes_);
+  for (const harness::OperandLayout& o : harness::operands_of(p.asked, p)) {
+    const harness::Place& place = p.place(o.role, o.tensor);
+    if (place.buffer < 0 || (!table && (o.role == Operand::cos || o.role == Operand::sin)))
+      continue;
+    given.push_back({o.role, o.tensor,
+                     begin(static_cast<std::size_t>(place.buffer)) + place.at * o.element_bytes});
+  }
+  return operands_at(given, p, operand_nodes_);
 }
 
 void WorkloadMemory::place_positions(void* read, std::uint64_t& random) {
@@ -239,42 +278,34 @@ bool AlignedBytes::is_whole() {
 }
 
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
-    : WorkloadMemory(w), buffers_(w.fused ? 1 : w.tensors.size()) {
+    : WorkloadMemory(w), held_(buffers_.size()) {
   std::uint64_t random = seed_of_name(seed, w.name);
-  for (std::size_t i = 0; i < w.tensors.size(); ++i) {
-    bytes_[buffer_of(i)] += room_bytes(w, w.tensors[i]);
-    if (w.tensors[i].append) caches_[i] = AlignedBytes(cache_bytes(w, w.tensors[i]));
-  }
-  for (std::size_t i = 0; i < buffers_; ++i) {
-    pristine_[i] = PristineInput(bytes_[i], w.dtype, random);
-    if (!is_in_place(w)) inputs_[i] = AlignedBytes(bytes_[i]);
-    work_[i] = AlignedBytes(bytes_[i]);
-  }
-  give_inputs();
   const auto mapped = static_cast<std::size_t>(table_bytes(w) / 2) + table_offset;
   for (harness::GuardedMapping* const table : {&cos_, &sin_})
     *table = harness::GuardedMapping(mapped + harness::most_read_past);
   fill_tables(w, inv_freq_, cos_.data() + table_offset, sin_.data() + table_offset);
-  for (harness::GuardedMapping* const constant : {&cos_, &sin_}) constant->make_read_only();
-  make_constants();
-  positions_ = AlignedBytes(position_bytes(w, tokens_));
-  place_positions(positions_.data(), random);
+  for (harness::GuardedMapping* const table : {&cos_, &sin_}) table->make_read_only();
+  map_constants();
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const harness::BufferLayout& b = buffers_[i];
+    const bool is_table = b.role == Operand::cos || b.role == Operand::sin;
+    if (!is_table && !is_constant(b)) held_[i].bytes = AlignedBytes(bytes_of(b));
+    begins_.push_back(is_constant(b) ? weights_and_slots_there_.data() + constants_at_[i]
+                      : !is_table    ? held_[i].bytes.data()
+                                  : (b.role == Operand::cos ? cos_ : sin_).data() + table_offset);
+  }
+  for (std::size_t i = 0; i < w.tensors.size(); ++i)
+    if (const std::size_t in = in_buffer(i); !held_[in].given)
+      held_[in].given.emplace(bytes_of(buffers_[in]), w.dtype, random);
+  give_inputs();
+  place_positions(begins_[static_cast<std::size_t>(call_.buffer(Operand::positions))], random);
   moving_.write();
-  cache_spans_ = cache_spans(false);
-  changed_cache_spans_ = cache_spans(false, true);
+  for (const bool changed : {false, true}) cache_spans_[changed] = cache_spans(false, changed);
 }
 
 // Kernels find them where they can only read.
-void WorkloadData::make_constants() {
-  others_.slots = constants_.slots;
-  if (others_.slots.size() == 1)
-    others_.slots[0] =
-        (others_.slots[0] + 1) % (harness::pages_of(workload_) * workload_.page_size);
-  else if (!others_.slots.empty())
-    std::rotate(others_.slots.begin(), others_.slots.begin() + 1, others_.slots.end());
-  std::uint64_t random = seed_of_name(2, workload_.name);
-  store_constants(others_, random);
-  const std::size_t bytes = harness::whole_pages(others_.bytes.size() + 1);
+void WorkloadData::map_constants() {
+  const std::size_t bytes = harness::whole_pages(constants_[0].size() + 1);
   const Descriptor file(memfd_create("ropewalk constants", MFD_CLOEXEC));
   if (ftruncate(file.number(), static_cast<off_t>(bytes)) != 0)
     throw std::runtime_error("memory for the weights and slots could not be had");
@@ -283,44 +314,43 @@ void WorkloadData::make_constants() {
   give_constants(false);
 }
 
-void WorkloadData::take_constants(bool taken) {
-  if (taken != has_taken_) std::swap(constants_, others_);
-  has_taken_ = taken;
-}
-
 bool WorkloadData::positions_are_whole() {
   const bool whole = moving_.are_whole();
   if (!whole) moving_.write();
-  return positions_.is_whole() && whole;
+  return held_[static_cast<std::size_t>(call_.buffer(Operand::positions))].bytes.is_whole() &&
+         whole;
+}
+
+bool WorkloadData::outputs_are_whole() {
+  bool whole = true;
+  for (std::size_t i = 0; i < held_.size(); ++i)
+    if (buffers_[i].writable) whole = held_[i].bytes.is_whole() && whole;
+  return whole;
 }
 
 void WorkloadData::refresh(std::uint64_t seed) {
-  for (PristineInput& input : pristine_) input.refresh(seed);
+  for (Held& held : held_)
+    if (held.given) held.given->refresh(seed);
   give_inputs();
 }
 
 void WorkloadData::give_inputs() {
   if (is_in_place(workload_)) return;
-  for (std::size_t i = 0; i < buffers_; ++i) pristine_[i].copy_to(inputs_[i].data());
+  for (std::size_t i = 0; i < held_.size(); ++i)
+    if (held_[i].given) held_[i].given->copy_to(begins_[i]);
   change_.to = nullptr;  // it is undone
-  if (weights_and_slots_there_.data() != nullptr) give_constants(false);
+  give_constants(false);
 }
 
 bool WorkloadData::inputs_are_whole() {
-  for (std::size_t i = 0; i < buffers_ && !is_in_place(workload_); ++i)
-    if (!pristine_[i].is_equal_to(inputs_[i].data())) {
+  for (std::size_t i = 0; i < held_.size() && !is_in_place(workload_); ++i)
+    if (held_[i].given && !held_[i].given->is_equal_to(begins_[i])) {
       std::byte* const changed = change_.to;  // stays changed
       give_inputs();
       change_.to = changed;
       return false;
     }
   return true;
-}
-
-std::int64_t WorkloadData::byte_of(const Row& of, std::int64_t element) const {
-  const harness::TensorCase& t = workload_.tensors[of.tensor];
-  return begin_of(of.tensor) + (row(of.tensor, of.head / t.heads, of.head % t.heads) + element) *
-                                   element_bytes(workload_);
 }
 
 void WorkloadData::draw_change(std::uint64_t& random) {
@@ -330,19 +360,17 @@ void WorkloadData::draw_change(std::uint64_t& random) {
   }
   const std::size_t tensor = next_random(random) % workload_.tensors.size();
   const harness::TensorCase& t = workload_.tensors[tensor];
-  const Row row{tensor, below(tokens_ * t.heads, random)};
-  change_.tensor = row.tensor;
-  change_.token = row.head / t.heads;
-  change_.head = row.head % t.heads;
+  const std::int64_t head = below(tokens_ * t.heads, random);
+  static_cast<harness::HeadPlace&>(change_) = place(tensor, head / t.heads, head % t.heads);
   change_.element = is_in_place(workload_) ? t.rotary_offset + below(workload_.rotary_dim, random)
                                            : below(t.head_dim, random);
+  change_.buffer = in_buffer(tensor);
   change_.bytes = static_cast<std::size_t>(element_bytes(workload_));
-  const std::int64_t at = byte_of(row, change_.element);
-  const std::size_t buffer = buffer_of(row.tensor);
-  change_.to = at + (is_in_place(workload_) ? work_ : inputs_)[buffer].data();
-  change_.from = work_[buffer].data() + byte_of(row, 0);
+  const std::byte* const from = change_.from = in_at(change_);
+  change_.at = from - begins_[change_.buffer] + change_.element * element_bytes(workload_);
+  change_.to = begins_[change_.buffer] + change_.at;
   witness_.resize(static_cast<std::size_t>(t.head_dim) * change_.bytes);
-  pristine_[buffer].read(at, change_.bytes, change_.before);
+  held_[change_.buffer].given->read(change_.at, change_.bytes, change_.before);
   const double before = harness::load(change_.before, workload_.dtype, 0);
   with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
     Data value{};
@@ -355,75 +383,60 @@ void WorkloadData::draw_change(std::uint64_t& random) {
 }
 
 void WorkloadData::take_change(bool taken) {
-  const Row row{change_.tensor,
-                change_.token * workload_.tensors[change_.tensor].heads + change_.head};
-  pristine_[buffer_of(row.tensor)].set(byte_of(row, change_.element), change_.bytes,
-                                       taken ? change_.value : nullptr);
-  if (!is_in_place(workload_)) take_constants(taken);
+  held_[change_.buffer].given->set(change_.at, change_.bytes, taken ? change_.value : nullptr);
+  placement_ = taken && !is_in_place(workload_) ? 1 : 0;
 }
 
-const std::byte* WorkloadData::given(std::size_t tensor, std::int64_t token,
-                                     std::int64_t head) const {
-  const std::int64_t at = begin_of(tensor) + row(tensor, token, head) * element_bytes(workload_);
+const std::byte* WorkloadData::given(const harness::HeadPlace& at) const {
+  const std::size_t buffer = in_buffer(at.tensor);
   given_.resize(
-      static_cast<std::size_t>(workload_.tensors[tensor].head_dim * element_bytes(workload_)));
-  pristine_[buffer_of(tensor)].read(at, given_.size(), given_.data());
+      static_cast<std::size_t>(workload_.tensors[at.tensor].head_dim * element_bytes(workload_)));
+  held_[buffer].given->read(in_at(at) - begins_[buffer], given_.size(), given_.data());
   return given_.data();
 }
 
 void WorkloadData::refill() {
-  for (std::size_t i = 0; i < buffers_; ++i) {
-    const auto bytes = static_cast<std::size_t>(bytes_[i]);
-    if (is_in_place(workload_))
-      pristine_[i].copy_to(work_[i].data());
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (!buffers_[i].writable || buffers_[i].role == Operand::cache) continue;
+    if (held_[i].given)
+      held_[i].given->copy_to(begins_[i]);
     else  // all bits are one: a NaN of every type
-      std::memset(work_[i].data(), 0xff, bytes);
+      std::memset(begins_[i], 0xff, static_cast<std::size_t>(bytes_of(buffers_[i])));
   }
-  for (const auto* const spans : {&cache_spans_, &changed_cache_spans_})
-    for (const CeilingSpan& s : *spans)
-      std::memset(s.out, 0xff, static_cast<std::size_t>(s.row_bytes));
+  for (const auto& spans : cache_spans_)
+    for (const CeilingSpan& s : spans)
+      for (std::int64_t row = 0; row < s.rows; ++row)
+        std::memset(static_cast<std::byte*>(s.out) + row * s.stride, 0xff,
+                    static_cast<std::size_t>(s.row_bytes));
 }
 
 std::size_t WorkloadData::outputs_fingerprint(std::uint64_t random) const {
   constexpr std::int64_t piece = 64 << 10, pieces = 32;
   std::size_t sum = 0;
-  const auto add = [&](std::size_t buffer, std::int64_t at, std::int64_t bytes) {
-    const auto* const from = reinterpret_cast<const char*>(work_[buffer].data() + at);
-    sum = 31 * sum + std::hash<std::string_view>()({from, static_cast<std::size_t>(bytes)});
-  };
-  for (std::size_t i = 0; i < buffers_; ++i) {
-    if (bytes_[i] <= 2 * pieces * piece) {
-      add(i, 0, bytes_[i]);
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (!buffers_[i].writable) continue;
+    const auto add = [&](std::int64_t at, std::int64_t bytes) {
+      const auto* const from = reinterpret_cast<const char*>(begins_[i] + at);
+      sum = 31 * sum + std::hash<std::string_view>()({from, static_cast<std::size_t>(bytes)});
+    };
+    const std::int64_t bytes = bytes_of(buffers_[i]);
+    if (bytes <= 2 * pieces * piece) {
+      add(0, bytes);
       continue;
     }
-    add(i, bytes_[i] - piece, piece);  // what is written last, as a rule
-    add(i, 0, piece);
-    for (std::int64_t k = 0; k < pieces; ++k) add(i, below(bytes_[i] - piece, random), piece);
+    add(bytes - piece, piece);  // what is written last, as a rule
+    add(0, piece);
+    for (std::int64_t k = 0; k < pieces; ++k) add(below(bytes - piece, random), piece);
   }
-  if (cache_spans_.empty()) return sum;
-  const CeilingSpan& last = cache_spans_.back();
-  return 31 * sum + std::hash<std::string_view>()({static_cast<const char*>(last.out),
-                                                   static_cast<std::size_t>(last.row_bytes)});
-}
-
-rope_operands WorkloadData::operands(bool table, bool unfused) const {
-  return operands_of(table, unfused, [&](Operand role, std::uint32_t i) -> const void* {
-    const std::byte* const out = work_[buffer_of(i)].data() + begin_of(i);
-    const bool in_place = is_in_place(workload_) || (unfused && workload_.tensors[i].norm);
-    if (role == Operand::in) return in_place ? out : input(i);
-    if (role == Operand::out) return out;
-    if (role == Operand::cache) return caches_[i].data();
-    if (role == Operand::positions) return positions_.data();
-    if (role == Operand::cos) return cos();
-    if (role == Operand::sin) return sin();
-    return constant_at(weights_and_slots_there_.data(), role, i);
-  });
+  return sum;
 }
 
 std::vector<CeilingSpan> WorkloadData::spans() const {
-  std::vector<CeilingSpan> out = cache_spans_;
+  std::vector<CeilingSpan> out;
   for (std::size_t i = 0; i < workload_.tensors.size(); ++i)
-    if (!workload_.tensors[i].append) add_spans(i, out);
+    add_spans(
+        i, [&](const auto& at) { return in_at(at); },
+        [&](const auto& at) { return out_at(call_, 0, at); }, out);
   return out;
 }
 
@@ -446,62 +459,66 @@ std::vector<NormPass> WorkloadData::norm_passes() const {
   std::vector<NormPass> out;
   for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
     const harness::TensorCase& t = workload_.tensors[i];
+    if (!t.norm) continue;
     std::vector<CeilingSpan> rows;
-    if (t.norm) add_spans(i, rows);
+    add_spans(
+        i, [&](const auto& at) { return in_at(at); },
+        [&](const auto& at) { return out_at(alone_, 0, at); }, rows);
+    const int weight = call_.buffer(Operand::weight, static_cast<std::uint32_t>(i));
     for (const CeilingSpan& span : rows)
-      out.push_back({span, workload_.dtype, t.head_dim,
-                     weights_and_slots_there_.data() + weight_at(i), workload_.epsilon});
+      out.push_back({span, workload_.dtype, t.head_dim, begins_[static_cast<std::size_t>(weight)],
+                     workload_.epsilon});
   }
   return out;
 }
 
-std::vector<CeilingSpan> WorkloadData::cache_spans(bool unfused, bool changed) {
+std::vector<CeilingSpan> WorkloadData::cache_spans(bool unfused, bool changed) const {
   std::vector<CeilingSpan> out;
-  take_constants(changed);
-  const std::int64_t bytes = element_bytes(workload_);
-  for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
-    const harness::TensorCase& t = workload_.tensors[i];
-    const std::byte* const from =
-        unfused && t.rotate ? work_[buffer_of(i)].data() + begin_of(i) : input(i);
-    for (std::int64_t head = 0; head < tokens_ * t.heads && t.append; ++head) {
-      const std::byte* const in = from + row(i, head / t.heads, head % t.heads) * bytes;
-      std::byte* const to = caches_[i].data() + left_row(i, head / t.heads, head % t.heads) * bytes;
-      CeilingSpan* const last = head > 0 ? &out.back() : nullptr;
-      if (last != nullptr && static_cast<const std::byte*>(last->in) + last->row_bytes == in &&
-          static_cast<std::byte*>(last->out) + last->row_bytes == to)
-        last->stride = last->row_bytes += t.head_dim * bytes;
-      else
-        out.push_back({in, to, 1, t.head_dim * bytes, t.head_dim * bytes, 0});
-    }
-  }
-  take_constants(false);
+  for (std::size_t i = 0; i < workload_.tensors.size(); ++i)
+    if (workload_.tensors[i].append)
+      add_spans(
+          i,
+          [&, rotated = unfused && workload_.tensors[i].rotate](const auto& at) {
+            return rotated ? out_at(alone_, 0, at) : in_at(at);
+          },
+          [&](const auto& at) { return out_at(call_, changed ? 1 : 0, at); }, out);
   return out;
 }
 
-// As few spans as there can be: one if all rows are equally far apart, else one for each token.
-void WorkloadData::add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const {
-  const Workload& w = workload_;
-  const harness::TensorCase& t = w.tensors[tensor];
-  const rope_tensor& p = asked_.tensor[tensor];
-  const std::int64_t skipped = is_in_place(w) ? t.rotary_offset : 0;
-  const std::int64_t elements = is_in_place(w) ? w.rotary_dim : t.head_dim;
-  std::byte* const to = work_[buffer_of(tensor)].data() + begin_of(tensor);
-  const std::byte* const in = is_in_place(w) ? to : input(tensor);
-  const auto add = [&](std::int64_t from, std::int64_t rows, std::int64_t row_elements,
-                       std::int64_t stride) {
-    const std::int64_t bytes = element_bytes(w), at = (from + skipped) * bytes;
-    const bool touch = row_elements == stride;  // then they are one long row
-    out.push_back({in + at, to + at, touch ? 1 : rows, (touch ? rows : 1) * row_elements * bytes,
-                   stride * bytes, is_in_place(w) ? sign_flips(w.dtype) : 0});
+// In place of windows alone. Heads of a token that touch are one row, and so are rows that do; rows
+// of one length that are equally far apart are one span.
+void WorkloadData::add_spans(std::size_t tensor, const RowAt& from, const RowAt& to,
+                             std::vector<CeilingSpan>& out) const {
+  const harness::TensorCase& t = workload_.tensors[tensor];
+  const bool in_place = is_in_place(workload_);
+  const std::int64_t size = element_bytes(workload_),
+                     skipped = in_place ? t.rotary_offset * size : 0,
+                     bytes = (in_place ? workload_.rotary_dim : t.head_dim) * size;
+  const auto first = static_cast<std::ptrdiff_t>(out.size());
+  const auto add = [&](const std::byte* in, std::byte* to_row, std::int64_t row_bytes) {
+    CeilingSpan* const last = std::ssize(out) > first ? &out.back() : nullptr;
+    const auto ahead = last != nullptr ? in - static_cast<const std::byte*>(last->in) : 0;
+    const bool alike = last != nullptr && to_row - static_cast<std::byte*>(last->out) == ahead;
+    if (alike && last->rows == 1 && ahead == last->row_bytes) {
+      last->stride = last->row_bytes += row_bytes;
+    } else if (alike && row_bytes == last->row_bytes &&
+               (last->rows == 1 ? ahead > row_bytes : ahead == last->rows * last->stride)) {
+      last->stride = ahead / last->rows++;
+    } else {
+      out.push_back(
+          {in, to_row, 1, row_bytes, row_bytes, in_place ? sign_flips(workload_.dtype) : 0});
+    }
   };
-  const std::int64_t tokens = w.batch * w.tokens;
-  if (w.layout == WorkloadLayout::packed || w.layout == WorkloadLayout::head_major)
-    return add(0, tokens * t.heads, elements, t.head_dim);
-  if (w.fused && elements == t.head_dim)
-    return add(0, tokens, t.heads * t.head_dim, p.in_token_stride);
-  for (std::int64_t b = 0; b < w.batch; ++b)
-    for (std::int64_t token = 0; token < w.tokens; ++token)
-      add(b * p.in_batch_stride + token * p.in_token_stride, t.heads, elements, p.in_head_stride);
+  for (std::int64_t token = 0; token < tokens_; ++token)
+    for (std::int64_t head = 0; head < t.heads;) {
+      const std::byte* const in = from(place(tensor, token, head));
+      std::byte* const out_row = to(place(tensor, token, head));
+      std::int64_t row_bytes = bytes;
+      while (++head < t.heads && from(place(tensor, token, head)) == in + row_bytes &&
+             to(place(tensor, token, head)) == out_row + row_bytes)
+        row_bytes += bytes;
+      add(in + skipped, out_row + skipped, row_bytes);
+    }
 }
 
 WorkloadData& LazyData::make() {

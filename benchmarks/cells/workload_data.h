@@ -4,11 +4,11 @@
 // Each workload has one set of buffers. The smallest stay in L1 from call to call. Of the
 // table each call takes other rows.
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -115,7 +115,7 @@ class WorkloadData final : public WorkloadMemory {
   void refresh(std::uint64_t seed);
 
   MovingPositions& moving() { return moving_; }
-  /// The positions of the last call, or of the one so many calls before. [axes, batch x tokens]
+  /// The positions of the last call, or of the one so many calls before.
   std::vector<std::int32_t> positions(std::int64_t calls_before = 0) const {
     return moving_.positions(calls_before);
   }
@@ -142,6 +142,8 @@ class WorkloadData final : public WorkloadMemory {
   /// there is no input.
   bool inputs_are_whole();
   struct Change : Changed {
+    std::size_t buffer = 0;
+    std::int64_t at = 0;  ///< in bytes
     std::size_t bytes = 0;
     std::byte value[8] = {}, before[8] = {};
     std::byte* to = nullptr;
@@ -150,82 +152,66 @@ class WorkloadData final : public WorkloadMemory {
   const Change& last_change() const override { return change_; }
   const std::byte* witness() const override { return witness_.data(); }
   std::vector<std::int32_t> last_positions() const override { return positions(); }
-  const std::byte* given(std::size_t tensor, std::int64_t token, std::int64_t head) const override;
-  const std::byte* left(std::size_t tensor, std::int64_t token, std::int64_t head) const override {
-    return output(tensor) + left_row(tensor, token, head) * element_bytes(workload_);
+  const std::byte* given(const harness::HeadPlace& at) const override;
+  const std::byte* left(const harness::HeadPlace& at) const override {
+    return out_at(call_, placement_, at);
   }
 
   /// Of the bytes that a call may write, and those between them; of large outputs, of both ends and
   /// pieces drawn by `random`, as a look at all would end long after it began.
   std::size_t outputs_fingerprint(std::uint64_t random) const;
-
-  /// The first element of a tensor; in place, of one so small that its pristine input is kept
-  /// whole.
-  const std::byte* input(std::size_t tensor) const {
-    const std::size_t buffer = buffer_of(tensor);
-    return begin_of(tensor) +
-           (is_in_place(workload_) ? pristine_[buffer].data() : inputs_[buffer].data());
-  }
-  const std::byte* output(std::size_t tensor) const {
-    return workload_.tensors[tensor].append ? caches_[tensor].data()
-                                            : work_[buffer_of(tensor)].data() + begin_of(tensor);
-  }
   /// False if something was written behind an output. It says so once.
-  bool outputs_are_whole() {
-    std::int64_t broken = 0;
-    for (AlignedBytes* const each : {work_, caches_})
-      broken += std::count_if(each, each + most_tensors, [](auto& b) { return !b.is_whole(); });
-    return broken == 0;
-  }
+  bool outputs_are_whole();
   const std::byte* cos() const override { return cos_.data() + table_offset; }
   const std::byte* sin() const override { return sin_.data() + table_offset; }
-  /// `unfused`: of the rotation alone (make_problem), which leaves K beside its cache.
-  rope_operands operands(bool table, bool unfused = false) const;
+  /// `unfused`: of the rotation alone (timed_case), which leaves K beside its cache.
+  rope_operands operands(bool table, bool unfused = false) const {
+    return operands_of(unfused ? alone_ : call_, table,
+                       [&](std::size_t buffer) { return begins_[buffer]; });
+  }
   std::vector<CeilingSpan> spans() const;
   /// The same with outputs that no kernel touches, where caches may hold the set: stores past the
   /// caches empty them of the lines that they overwrite, which the next cell would have to fetch.
   std::vector<CeilingSpan> spans_apart();
   /// The passes beside the rotation alone: norms, and copies to the caches (`unfused`). Else of
-  /// what a call appends; heads that touch in the input and in the cache are one row.
+  /// what a call appends.
   std::vector<NormPass> norm_passes() const;
-  std::vector<CeilingSpan> cache_spans(bool unfused, bool changed = false);
+  std::vector<CeilingSpan> cache_spans(bool unfused, bool changed = false) const;
 
  private:
-  /// A head whose elements may change, in [0, batch x tokens x heads).
-  struct Row {
-    std::size_t tensor;
-    std::int64_t head;
+  /// A buffer of inputs, or of outputs.
+  struct Held {
+    AlignedBytes bytes;
+    std::optional<PristineInput> given;  ///< what calls read in it
   };
+  void map_constants();
   void give_inputs();
   /// The weights and slots that the next calls find: those before the change, or behind it.
   void give_constants(bool changed) {
-    const Constants& given = changed == has_taken_ ? constants_ : others_;
-    std::memcpy(constants_there_.data(), given.bytes.data(), given.bytes.size());
+    const std::vector<std::byte>& given = constants_[changed ? 1 : 0];
+    std::memcpy(constants_there_.data(), given.data(), given.size());
     has_other_constants_ = changed;
   }
-  void take_constants(bool taken);
-  void make_constants();
-  std::int64_t byte_of(const Row& row, std::int64_t element) const;
-  std::size_t buffer_of(std::size_t tensor) const { return workload_.fused ? 0 : tensor; }
-  std::int64_t begin_of(std::size_t tensor) const {  // in bytes
-    return workload_.tensors[tensor].in_at * element_bytes(workload_);
+  std::byte* in_at(const harness::HeadPlace& at) const {
+    return begins_[in_buffer(at.tensor)] + harness::in_row(call_, at) * element_bytes(workload_);
   }
-  void add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const;
+  std::byte* out_at(const harness::Problem& p, int placement, const harness::HeadPlace& at) const {
+    return begins_[static_cast<std::size_t>(p.output(at.tensor).buffer)] +
+           harness::out_row(p, placement, at) * element_bytes(workload_);
+  }
+  using RowAt = std::function<std::byte*(const harness::HeadPlace&)>;
+  void add_spans(std::size_t tensor, const RowAt& from, const RowAt& to,
+                 std::vector<CeilingSpan>& out) const;
 
-  static constexpr std::size_t most_tensors = 3;
-  std::size_t buffers_;  ///< tensors have one each, or share one
-  std::int64_t bytes_[most_tensors] = {};
   /// That at which malloc places large blocks.
   static constexpr std::size_t table_offset = 64;
   harness::GuardedMapping cos_, sin_, weights_and_slots_there_;  ///< as kernels read them
   harness::GuardedMapping constants_there_;  ///< weights_and_slots_there_, as it is written
-  Constants others_;                         ///< those of a change
-  bool has_other_constants_ = false, has_taken_ = false;
-  PristineInput pristine_[most_tensors];
-  /// Out of place what kernels read; and where they write.
-  AlignedBytes inputs_[most_tensors], work_[most_tensors], caches_[most_tensors], positions_,
-      apart_;
-  std::vector<CeilingSpan> cache_spans_, changed_cache_spans_;
+  bool has_other_constants_ = false;
+  std::vector<Held> held_;          ///< of each of buffers_; empty for tables, weights and slots
+  std::vector<std::byte*> begins_;  ///< where each begins
+  AlignedBytes apart_;
+  std::vector<CeilingSpan> cache_spans_[2];
   mutable std::vector<std::byte> given_;  ///< the row that given() was asked for last
   Change change_;
   std::vector<std::byte> witness_;

@@ -76,9 +76,9 @@ TEST(WorkloadData, CeilingsTouchTheWindowAloneInEveryLayout) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
       const harness::TensorCase& t = w.tensors[i];
       for (std::int64_t row = 0; row < w.batch * w.tokens * t.heads; ++row) {
-        const std::int64_t at = data.row(i, row / t.heads, row % t.heads);
-        const float* before = reinterpret_cast<const float*>(data.input(i)) + at;
-        const float* after = reinterpret_cast<const float*>(data.output(i)) + at;
+        const harness::HeadPlace at = data.place(i, row / t.heads, row % t.heads);
+        const float* before = reinterpret_cast<const float*>(data.given(at));
+        const float* after = reinterpret_cast<const float*>(data.left(at));
         for (std::int64_t e = 0; e < t.head_dim; ++e) {
           const bool inside = e >= t.rotary_offset && e < t.rotary_offset + w.rotary_dim;
           ASSERT_EQ(after[e], inside ? -before[e] : before[e]) << row << " " << e;
@@ -100,8 +100,10 @@ TEST(WorkloadData, CeilingsOfACacheCopyEachRowToItsSlot) {
     data.refill();
     for (const CeilingSpan& span : data.spans()) copy_loops()[0].pass(span);
     for (const std::size_t i : {0u, 1u, 2u})
-      for (std::int64_t token = 0; token < 42; ++token)
-        ASSERT_EQ(std::memcmp(data.given(i, token, 0), data.left(i, token, 0), 8 * 4), 0) << token;
+      for (std::int64_t token = 0; token < 42; ++token) {
+        const harness::HeadPlace at = data.place(i, token, 0);
+        ASSERT_EQ(std::memcmp(data.given(at), data.left(at), 8 * 4), 0) << token;
+      }
     EXPECT_TRUE(data.outputs_are_whole() && data.inputs_are_whole());
   }
 }
@@ -169,7 +171,7 @@ TEST(WorkloadData, InputsAreFullMantissasAndNewOnesAreOthersOfTheSameBinade) {
     const auto content = [&] {
       std::vector<double> out;
       for (std::int64_t i = 0; i < 2 * 5 * 30; ++i)
-        out.push_back(harness::load(data.input(0), dtype, i));
+        out.push_back(harness::load(data.given(data.place(0, i / 30, i % 30 / 10)), dtype, i % 10));
       return out;
     };
     const std::vector<double> before = content();
@@ -201,8 +203,9 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
       data.refill();
       const auto rows = static_cast<std::size_t>(2 * tokens);
       const std::size_t floats[2] = {rows * 30, rows * 4};
+      const rope_operands operands = data.operands(true);
       const auto content = [&](std::size_t i) {
-        const auto* in = reinterpret_cast<const float*>(in_place ? data.output(i) : data.input(i));
+        const auto* in = static_cast<const float*>(operands.tensor[i].in);
         return std::vector<float>(in, in + floats[i]);
       };
       std::uint64_t random = 3;
@@ -216,7 +219,9 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
         }
         data.change();
         const auto& change = data.last_change();
-        tokens_seen.insert(change.token);
+        const std::int64_t token = change.b * tokens + change.t;
+        const auto dims = static_cast<std::size_t>(w.tensors[change.tensor].head_dim);
+        tokens_seen.insert(token);
         int changed = 0;
         for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
           const std::vector<float> now = content(i);
@@ -225,21 +230,15 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
             ++changed;
             EXPECT_NE(now[k], -before[i][k]) << "not only a sign";
             EXPECT_EQ(change.tensor, i);
-            EXPECT_EQ(static_cast<std::int64_t>(k / (floats[i] / rows)), change.token);
-            EXPECT_EQ(static_cast<std::int64_t>(k),
-                      data.row(i, change.token, change.head) + change.element);
+            const std::size_t row = k - static_cast<std::size_t>(change.element);
+            EXPECT_EQ(static_cast<std::int64_t>(row),
+                      (token * w.tensors[i].heads + change.h) * static_cast<std::int64_t>(dims));
             if (in_place) {
               EXPECT_GE(change.element, w.tensors[i].rotary_offset);
-              EXPECT_EQ(std::memcmp(
-                            data.witness(),
-                            &now[static_cast<std::size_t>(data.row(i, change.token, change.head))],
-                            static_cast<std::size_t>(w.tensors[i].head_dim) * 4),
-                        0);
+              EXPECT_EQ(std::memcmp(data.witness(), &now[row], dims * 4), 0);
             }
             data.take_change(true);
-            EXPECT_EQ(reinterpret_cast<const float*>(
-                          data.given(i, change.token, change.head))[change.element],
-                      now[k]);
+            EXPECT_EQ(reinterpret_cast<const float*>(data.given(change))[change.element], now[k]);
           }
         }
         EXPECT_EQ(changed, 1);

@@ -1,12 +1,12 @@
-// What is common to the buffers of a workload, wherever they lie: what is asked, its positions, and
-// the rows that the recheck reads.
+// What is common to the buffers of a workload, wherever they lie: how a call is laid out, its
+// positions, and the rows that are judged.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "benchmarks/workloads/workload_layout.h"
+#include "base/saturating.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/call/operands.h"
 #include "harness/cases/problem.h"
@@ -72,6 +72,8 @@ struct MovingPositions {
   }
 };
 
+/// What the calls of a workload are given, wherever it lies: a call laid out as verification lays
+/// out a case (harness/cases/problem.h), positions that move on, weights and slots.
 class WorkloadMemory {
  public:
   /// The workload outlives it.
@@ -82,84 +84,67 @@ class WorkloadMemory {
 
   const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
   /// A head of a tensor as it is judged, whose elements lie at `in`.
-  harness::GivenHead given_head(std::uint32_t tensor, const std::byte* in) const {
-    return {asked_, nodes_.norm, tensor, in, constants_.bytes.data() + weight_at(tensor)};
-  }
-  /// The index of a row from the first element of its tensor. Input and output have the same
-  /// strides.
-  std::int64_t row(std::size_t tensor, std::int64_t token, std::int64_t head) const {
-    return harness::in_index(asked_, static_cast<std::uint32_t>(tensor), token / workload_.tokens,
-                             token % workload_.tokens, head);
-  }
-
-  /// The same of what a call writes: of a tensor that is appended, from the first of its cache.
-  std::int64_t left_row(std::size_t tensor, std::int64_t token, std::int64_t head) const {
-    const harness::TensorCase& t = workload_.tensors[tensor];
-    if (!t.append) return row(tensor, token, head);
-    return (constants_.slots[static_cast<std::size_t>(token)] * t.heads + head) * t.head_dim;
-  }
+  harness::GivenHead given_head(std::uint32_t tensor, const std::byte* in) const;
 
   /// The positions of the last call. [axes, batch x tokens]
   virtual std::vector<std::int32_t> last_positions() const = 0;
-  /// The elements of a head, as the first call was given them and as the last call left them. The
-  /// token is one of the whole batch. What an earlier call gave may be gone, and what given()
-  /// returned before is overwritten.
-  virtual const std::byte* given(std::size_t tensor, std::int64_t token,
-                                 std::int64_t head) const = 0;
-  virtual const std::byte* left(std::size_t tensor, std::int64_t token,
-                                std::int64_t head) const = 0;
+  /// The elements of a head, as the first call was given them and as the last call left them. What
+  /// an earlier call gave may be gone, and what given() returned before is overwritten.
+  virtual const std::byte* given(const harness::HeadPlace& at) const = 0;
+  virtual const std::byte* left(const harness::HeadPlace& at) const = 0;
   /// The tables by position, in the memory of the host.
   virtual const std::byte* cos() const = 0;
   virtual const std::byte* sin() const = 0;
 
   /// The element of the input that changed last.
-  struct Changed {
-    std::size_t tensor = 0;
-    std::int64_t token = 0, head = 0;  ///< the token of the whole batch
-    std::int64_t element = 0;          ///< counted from the head's first
+  struct Changed : harness::HeadPlace {
+    std::int64_t element = 0;  ///< counted from the head's first
   };
   virtual const Changed& last_change() const = 0;
   /// The head of that element, in place, as the call after the change found it. NULL where no
   /// element changes between calls.
   virtual const std::byte* witness() const { return nullptr; }
 
- protected:
-  struct Constants {
-    std::vector<std::int64_t> slots;  ///< of each token; empty without an append
-    std::vector<std::byte> bytes;     ///< weights, and then slots
-  };
-  /// Draws the weights, and stores them and the slots.
-  void store_constants(Constants& to, std::uint64_t& random) const;
+  /// The place of a token of the whole batch.
+  harness::HeadPlace place(std::size_t tensor, std::int64_t token, std::int64_t head) const {
+    return {static_cast<std::uint32_t>(tensor), token / workload_.tokens, token % workload_.tokens,
+            head};
+  }
 
-  /// Of the weights of a tensor in these bytes, and of the slots behind all weights.
-  std::size_t weight_at(std::size_t tensor) const { return tensor * weight_room_; }
-  std::size_t slots_at() const { return weight_at(workload_.tensors.size()); }
-  /// The operands of a call: `address` is that of each, NULL: it is not given. The nodes of the
-  /// chain stay until the next call of this.
-  rope_operands operands_of(
-      bool table, bool unfused,
-      const std::function<const void*(harness::Operand role, std::uint32_t tensor)>& address) const;
-  /// Of the operands that lie among these bytes; NULL: it does not.
-  const void* constant_at(const std::byte* weights_and_slots, harness::Operand role,
-                          std::uint32_t tensor) const {
-    return role == harness::Operand::weight ? weights_and_slots + weight_at(tensor)
-           : role == harness::Operand::slot ? weights_and_slots + slots_at()
-                                            : nullptr;
+ protected:
+  /// The operands of a call, or of the rotation alone: `begin` is where a buffer lies. The nodes of
+  /// the chain stay until the next call of this.
+  rope_operands operands_of(const harness::Problem& p, bool table,
+                            const std::function<const std::byte*(std::size_t buffer)>& begin) const;
+  static bool is_constant(const harness::BufferLayout& b) {
+    return b.role == harness::Operand::weight || b.role == harness::Operand::slot;
+  }
+  static std::int64_t bytes_of(const harness::BufferLayout& b) {
+    return saturating_product({b.elements, data_type(b.dtype).bytes});
+  }
+  std::size_t in_buffer(std::size_t tensor) const {
+    return static_cast<std::size_t>(
+        call_.buffer(harness::Operand::in, static_cast<std::uint32_t>(tensor)));
   }
   /// Draws the positions, which calls read at `read`. NULL: the address is set before each call.
   void place_positions(void* read, std::uint64_t& random);
 
   const Workload& workload_;
   std::vector<double> inv_freq_, inv_freq_f32_;
-  harness::ProblemNodes nodes_;
-  rope_problem asked_;
+  /// A call, and the rotation alone, which after a norm works in the buffer of the output. Both
+  /// have their places in buffers_. The slots of the second placement are those behind a change.
+  harness::Problem call_, alone_;
+  std::vector<harness::BufferLayout> buffers_;
   std::int64_t tokens_;  ///< of the whole batch
   std::vector<std::int32_t> first_positions_;
   MovingPositions moving_{};
-  std::size_t weight_room_ = 0;  ///< bytes, a multiple of 64
-  Constants constants_;
+  std::vector<std::byte> constants_[2];    ///< weights and slots, before a change and behind it
+  std::vector<std::size_t> constants_at_;  ///< of each buffer that is one, in these bytes
+  int placement_ = 0;                      ///< the slots and weights of what is judged
 
  private:
+  void lay_out(harness::Problem& p, bool unfused);
+  void make_constants();
   mutable harness::OperandNodes operand_nodes_;
 };
 

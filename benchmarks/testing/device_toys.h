@@ -85,9 +85,9 @@ void for_each_element(DeviceSets& sets, const Workload& w, Check&& check) {
     for (const std::size_t tensor : {0u, 1u})
       for (std::int64_t row = 0; row < w.batch * w.tokens * w.tensors[tensor].heads; ++row) {
         const std::int64_t token = row / w.tensors[tensor].heads;
-        const std::int64_t head = row % w.tensors[tensor].heads;
-        const auto* given = reinterpret_cast<const Data*>(sets.given(tensor, token, head));
-        const auto* left = reinterpret_cast<const Data*>(sets.left(tensor, token, head));
+        const auto at = sets.place(tensor, token, row % w.tensors[tensor].heads);
+        const auto* given = reinterpret_cast<const Data*>(sets.given(at));
+        const auto* left = reinterpret_cast<const Data*>(sets.left(at));
         for (std::int64_t i = 0; i < w.tensors[tensor].head_dim; ++i)
           check(token, i, static_cast<double>(TableOf<Data>(given[i])),
                 static_cast<double>(TableOf<Data>(left[i])));

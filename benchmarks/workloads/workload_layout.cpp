@@ -51,9 +51,7 @@ std::vector<double> inv_freq_of(Case c, bool f32) {
   return frequencies_of(c);
 }
 
-rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq,
-                          std::int32_t angle_source, Operation operation, ProblemNodes* nodes,
-                          bool unfused) {
+Case timed_case(const Workload& w, bool table, Operation operation, bool unfused) {
   Case c = w;
   if (unfused) {
     c.tensors.resize(2);
@@ -62,7 +60,14 @@ rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq
     drop_append(c);
   }
   c.operation = operation;
-  c.contract = angle_source == ROPE_ANGLES_TABLE ? ROPE_CONTRACT_TABLE : ROPE_CONTRACT_EXACT;
+  c.contract = table ? ROPE_CONTRACT_TABLE : ROPE_CONTRACT_EXACT;
+  return c;
+}
+
+rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq,
+                          std::int32_t angle_source, Operation operation, ProblemNodes* nodes,
+                          bool unfused) {
+  const Case c = timed_case(w, angle_source == ROPE_ANGLES_TABLE, operation, unfused);
   rope_problem p = without_positions(c);
   p.max_position = max_position_of(w);
   if (angle_source == ROPE_ANGLES_TABLE) p.table_rows = p.max_position + 1;

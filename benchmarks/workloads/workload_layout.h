@@ -42,11 +42,13 @@ std::vector<double> inv_freq_of(harness::Case workload, bool f32);
 /// Whether Q and K begin at multiples of 64 bytes, if their buffers do.
 bool begins_aligned(const Workload& workload);
 
-/// The problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
-/// angle_source is ROPE_ANGLES_TABLE (by position, in the dtype of the data) or
-/// ROPE_ANGLES_INV_FREQ. operation is Operation::forward or Operation::transpose. `nodes`: of the
-/// problem's chain; NULL: without a chain. `unfused`: the rotation alone of a workload that fuses,
-/// which after a norm is in place.
+/// The case of a call that is timed. `table`: the angles come from a table, by position. `unfused`:
+/// the rotation alone of a workload that fuses, which after a norm is in place.
+harness::Case timed_case(const Workload& workload, bool table, Operation operation, bool unfused);
+
+/// Its problem. `inv_freq` ([rotary_dim / 2]) must outlive it. angle_source is ROPE_ANGLES_TABLE
+/// (by position, in the dtype of the data) or ROPE_ANGLES_INV_FREQ. `nodes`: of the problem's
+/// chain; NULL: without a chain.
 rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
                           std::int32_t angle_source, Operation operation,
                           harness::ProblemNodes* nodes = nullptr, bool unfused = false);

@@ -239,16 +239,9 @@ std::int64_t first_element(const TensorCase& t, Operand role) {
                                   : 0;
 }
 
-struct SharedBuffer {
-  std::string name;
-  Dtype dtype;
-  bool writable;
-  std::int64_t elements;
-  std::vector<Place*> places;
-};
-
-// Adds a buffer of `elements` elements, all poison. Throws BadCase, NoMemory.
-void add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtype, bool writable) {
+// Adds a buffer, all poison. Throws BadCase, NoMemory.
+void add_buffer(Problem& out, const BufferLayout& of) {
+  const auto& [name, role, dtype, writable, elements] = of;
   const std::int64_t bytes = times(elements, data_type(dtype).bytes);
   std::int64_t sum = bytes;
   for (const Buffer& other : out.buffers) sum = plus(sum, std::ssize(other.content));
@@ -256,36 +249,12 @@ void add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dty
   // Memory for this copy, for the shared memory, and for the outputs of two placements.
   if (const std::string why = memory_refusal(4 * sum); !why.empty()) throw NoMemory(why);
   Buffer& b = out.buffers.emplace_back();
-  b.name = std::move(name);
+  b.name = name;
   b.dtype = dtype;
   b.writable = writable;
   b.content.resize(static_cast<std::size_t>(bytes));
   fill_poison(b.content.data(), b.content.size(), dtype, writable ? Poison::a : Poison::read_only);
   if (writable) b.owned.assign(static_cast<std::size_t>(elements), 0);
-}
-
-// Adds the buffers of all operands, full of poison.
-void add_buffers(const Case& c, Problem& out) {
-  std::vector<SharedBuffer> shared;
-  for (const OperandLayout& o : operands_of(out.asked, out)) {
-    const TensorCase& t = c.tensors[o.tensor];
-    if (is_of_problem(o.role) || (o.role == Operand::positions && c.positions_null) ||
-        (o.role == Operand::weight && !t.weight))
-      continue;
-    const std::string name = buffer_name(c, o);
-    auto at = std::ranges::find(shared, name, &SharedBuffer::name);
-    if (at == shared.end()) at = shared.insert(at, {name, o.dtype, false, 0, {}});
-    Place& place = out.place(o.role, o.tensor);
-    place.at = first_element(t, o.role);
-    at->writable |= is_output(o.role);
-    at->elements = std::max(at->elements, plus(place.at, o.extent.elements()));
-    at->places.push_back(&place);
-  }
-  for (const SharedBuffer& each : shared) {
-    for (Place* const place : each.places) place->buffer = static_cast<int>(out.buffers.size());
-    add_buffer(out, each.name, each.elements, each.dtype, each.writable);
-  }
-  out.other_inputs.resize(out.buffers.size());
 }
 
 // Gives every buffer its content in both placements, or in the first alone.
@@ -445,6 +414,25 @@ Problem make_question(const Case& c) {
   return out;
 }
 
+std::vector<BufferLayout> place_operands(Problem& out) {
+  const Case& c = out.source;
+  std::vector<BufferLayout> buffers;
+  for (const OperandLayout& o : operands_of(out.asked, out)) {
+    const TensorCase& t = c.tensors[o.tensor];
+    if (is_of_problem(o.role) || (o.role == Operand::positions && c.positions_null) ||
+        (o.role == Operand::weight && !t.weight))
+      continue;
+    const std::string name = buffer_name(c, o);
+    auto at = std::ranges::find(buffers, name, &BufferLayout::name);
+    if (at == buffers.end()) at = buffers.insert(at, {name, o.role, o.dtype, false, 0});
+    Place& place = out.place(o.role, o.tensor);
+    place = {static_cast<int>(at - buffers.begin()), first_element(t, o.role)};
+    at->writable |= is_output(o.role);
+    at->elements = std::max(at->elements, plus(place.at, o.extent.elements()));
+  }
+  return buffers;
+}
+
 Problem make_problem(const Case& given, Oracle& oracle, SecondPositions second) {
   Problem out = make_question(given);
   const Case& c = out.source;
@@ -452,7 +440,8 @@ Problem make_problem(const Case& given, Oracle& oracle, SecondPositions second) 
   choose_other_positions(c, out, second);
   out.other_slots = out.slots;
   if (for_second) std::ranges::reverse(out.other_slots);  // other tokens have none
-  add_buffers(c, out);
+  for (const BufferLayout& buffer : place_operands(out)) add_buffer(out, buffer);
+  out.other_inputs.resize(out.buffers.size());
   fill_buffers(c, out, oracle, for_second);
   if (c.before == Before::numbers) put_numbers(c, out);
   return out;

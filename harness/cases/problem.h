@@ -34,6 +34,15 @@ struct Buffer {
   std::int64_t element_bytes() const { return data_type(dtype).bytes; }
 };
 
+/// A buffer without its content, and what its first operand is for.
+struct BufferLayout {
+  std::string name;
+  Operand role;
+  Dtype dtype;
+  bool writable;
+  std::int64_t elements;
+};
+
 /// Where an operand lies: an index into Problem::buffers (-1: it is not given), and that of its
 /// first element.
 struct Place {
@@ -99,14 +108,19 @@ Problem make_question(const Case& c);
 /// (one token). none: the problem is for one call, so nothing is made for a second.
 enum class SecondPositions { reversed, always_others, none };
 
+/// Sets the places of what a call of the problem's case is given, and returns their buffers.
+/// Operands with the same name share one. Throws BadCase on overflow.
+std::vector<BufferLayout> place_operands(Problem& out);
+
 /// Lays a case out. The oracle makes the tables. Throws BadCase.
 Problem make_problem(const Case& c, Oracle& oracle,
                      SecondPositions second = SecondPositions::reversed);
 
 /// One row of head_dim elements.
 struct HeadPlace {
-  std::uint32_t tensor;
-  std::int64_t b, t, h;
+  std::uint32_t tensor = 0;
+  std::int64_t b = 0, t = 0, h = 0;
+  bool operator==(const HeadPlace&) const = default;
 };
 
 /// Index in its buffer of the first element of a row that a call reads.
