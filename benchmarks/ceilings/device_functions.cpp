@@ -102,58 +102,11 @@ constexpr std::string_view floor_copy = R"(  .reg .pred is_behind, is_set;
   st.global.v2.u64 [x], {x0, x1};
 )";
 
-// `store` stores the float f at the address `at`.
-std::string fill(Dtype dtype, std::string_view store) {
-  const int shift = input_shift(dtype);
-  const std::string body = fmt::format(
-      R"(  .reg .pred is_behind;
-  .reg .b64 at, i, step, z, t;
-  .reg .b32 block, thread, v;
-  .reg .f32 f;
-  mov.u32 block, %ctaid.x;
-  mov.u32 thread, %tid.x;
-  mul.wide.u32 i, block, {0};
-  cvt.u64.u32 t, thread;
-  add.u64 i, i, t;
-  mov.u32 block, %nctaid.x;
-  mul.wide.u32 step, block, {0};
-next:
-  setp.ge.u64 is_behind, i, elements;
-  @is_behind ret;
-  add.u64 z, i, 1;
-  mad.lo.u64 z, z, 0x9e3779b97f4a7c15, seed;
-  shr.u64 t, z, 30;
-  xor.b64 z, z, t;
-  mul.lo.u64 z, z, 0xbf58476d1ce4e5b9;
-  shr.u64 t, z, 27;
-  xor.b64 z, z, t;
-  mul.lo.u64 z, z, 0x94d049bb133111eb;
-  shr.u64 t, z, 31;
-  xor.b64 z, z, t;
-  shr.u64 z, z, 32;
-  cvt.u32.u64 v, z;
-  shr.s32 v, v, {1};
-  cvt.rn.f32.s32 f, v;
-  mul.f32 f, f, 0f{2:08x};
-  mad.lo.u64 at, i, {3}, x;
-{4}  add.u64 i, i, step;
-  bra next;
-)",
-      device_block, shift, std::bit_cast<std::uint32_t>(std::ldexp(1.0F, shift - 31)),
-      data_type(dtype).bytes, store);
-  return entry(fmt::format("fill_{}", data_type(dtype).word), {"x", "elements", "seed"}, body);
-}
-
 std::string all_functions() {
   std::string text =
       ".version 7.4\n.target sm_75\n.address_size 64\n" + entry("floor", {}, "") +
       entry("floor_copy", {"x", "row_vectors", "rows", "positions", "cos", "sin", "table_vectors"},
-            floor_copy) +
-      fill(Dtype::f32, "  st.global.f32 [at], f;\n") +
-      fill(Dtype::f64, "  .reg .f64 d;\n  cvt.f64.f32 d, f;\n  st.global.f64 [at], d;\n") +
-      fill(Dtype::f16, "  .reg .b16 h;\n  cvt.rn.f16.f32 h, f;\n  st.global.b16 [at], h;\n") +
-      // A conversion to bf16 needs sm_80. The value is exact in the upper half.
-      fill(Dtype::bf16, "  mov.b32 v, f;\n  shr.u32 v, v, 16;\n  st.global.u16 [at], v;\n");
+            floor_copy);
   for (const DeviceLoop& loop : device_update_loops()) text += vector_loop(loop, true);
   for (const DeviceLoop& loop : device_copy_loops()) text += vector_loop(loop, false);
   return text;

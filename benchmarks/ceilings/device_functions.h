@@ -1,4 +1,4 @@
-// Functions that run on a device beside the kernels: ceilings, floors and inputs. They are PTX
+// Functions that run on a device beside the kernels: ceilings and floors. They are PTX
 // text, which every driver compiles as it loads it, so a machine needs no toolkit.
 //
 // All parameters have 64 bits and are passed in this order. A vector has 16 bytes, and buffers of
@@ -14,17 +14,10 @@
 //     Each thread turns over these bits in both halves of V vectors.
 //   copy_V(to, from, vectors), copy_V_streaming
 //     Each thread copies V vectors. `streaming` marks what is moved as used only once.
-//   fill_f32(x, elements, seed), fill_f64, fill_f16, fill_bf16
-//     Sets each element to its input_value. Any number of blocks does it.
 #pragma once
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "base/random.h"
-#include "kernels/api/types.h"
 
 namespace ropewalk::bench {
 
@@ -48,19 +41,6 @@ std::vector<DeviceLoop> device_copy_loops();
 constexpr std::uint64_t blocks_for(std::uint64_t vectors, int per_thread) {
   const std::uint64_t of_block = std::uint64_t{device_block} * static_cast<unsigned>(per_thread);
   return (vectors + of_block - 1) / of_block;
-}
-
-/// Bits that are cut off from a random 32-bit integer: what remains is exact in the type.
-constexpr int input_shift(Dtype dtype) {
-  return 32 - std::min(data_type(dtype).format.mantissa, 24);
-}
-
-/// Element i of an input: uniform in [-1, 1), exact in its floating-point type, with 24 bits or
-/// those of the mantissa. The numbers are those of SplitMix64.
-inline double input_value(Dtype dtype, std::uint64_t seed, std::uint64_t i) {
-  const std::uint64_t bits = mix(seed + (i + 1) * random_step);
-  const int shift = input_shift(dtype);
-  return std::ldexp(static_cast<std::int32_t>(bits >> 32) >> shift, shift - 31);
 }
 
 }  // namespace ropewalk::bench

@@ -62,23 +62,6 @@ class DeviceFunctionsTest : public testing::Test {
 
 constexpr std::uint64_t pattern = 0x8000'8000'8000'8000;
 
-// With the values of the header, so the fills of the stand-in have them too.
-TEST_F(DeviceFunctionsTest, FillsSetInputValuesAndNothingBehind) {
-  for (const Dtype dtype : tensor_dtypes)
-    with_floating_type(dtype, [&]<class Element>(std::type_identity<Element>) {
-      const std::string name = "fill_" + std::string(data_type(dtype).word);
-      for (const std::size_t count : {1U, 255U, 777U}) {
-        const std::vector<Element> before(count + 3, Element{7});
-        const cuda::DeviceAddress x = buffer(before);
-        run(name, blocks_for(count, 1), {x, count, 40 + count});
-        const auto after = read<Element>(x, before.size());
-        for (std::size_t i = 0; i < before.size(); ++i)
-          ASSERT_EQ(double{after[i]}, i < count ? input_value(dtype, 40 + count, i) : 7)
-              << name << " of " << count << " at " << i;
-      }
-    });
-}
-
 TEST_F(DeviceFunctionsTest, AnUpdateTurnsBitsOverAndTwoTurnThemBack) {
   const Words before{1, 2, 3, 4, 5, 6};
   const cuda::DeviceAddress x = buffer(before);
@@ -122,29 +105,6 @@ TEST(DeviceFunctions, BlocksHoldAllVectors) {
   EXPECT_EQ(blocks_for(1024, 4), 1);
   EXPECT_EQ(blocks_for(1025, 4), 2);
   EXPECT_EQ(blocks_for(std::uint64_t{1} << 40, 8), std::uint64_t{1} << 29);
-}
-
-TEST(DeviceFunctions, InputValuesAreUniformAndExact) {
-  constexpr int count = 100'000;
-  for (const Dtype dtype : tensor_dtypes) {
-    double sum = 0, squares = 0;
-    int same = 0;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const double value = input_value(dtype, 1, i);
-      ASSERT_GE(value, -1);
-      ASSERT_LT(value, 1);
-      with_floating_type(dtype, [&]<class Element>(std::type_identity<Element>) {
-        ASSERT_EQ(double{Element{static_cast<float>(value)}}, value);
-      });
-      sum += value;
-      squares += value * value;
-      same += value == input_value(dtype, 2, i) ? 1 : 0;
-    }
-    // 0 and 1/3, to 6 standard deviations; a bf16 value is cut off by 1/256 on average.
-    EXPECT_NEAR(sum / count, 0, 0.015) << data_type(dtype).word;
-    EXPECT_NEAR(squares / count, 1 / 3.0, 0.01) << data_type(dtype).word;
-    EXPECT_LT(same, count / 128) << data_type(dtype).word;
-  }
 }
 
 #ifdef PTXAS

@@ -33,10 +33,6 @@ void* pointer(cuda::DeviceAddress address) {
   return reinterpret_cast<void*>(address);  // NOLINT: the driver's addresses are integers
 }
 
-std::string fill_function(Dtype dtype) {
-  return "fill_" + std::string(data_type(dtype).word);
-}
-
 /// Of a row of cosines.
 std::int64_t table_vectors(const Workload& w) {
   return w.rotary_dim / 2 * table_element_bytes(w) / vector_bytes;
@@ -126,6 +122,7 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
   inputs_ = block(count_ * in_bytes, sets);
   if (!is_in_place(w)) outputs_ = block(count_ * out_set_bytes_, sets);
   in_set_bytes_ = in_bytes;
+  pristine_ = PristineInput(count_ * in_bytes, w.dtype, random);
   weights_and_slots_there_ = block(std::ssize(constants_[0]), "the weights and slots");
   device_.write(weights_and_slots_there_.data(), constants_[0].data(), constants_[0].size());
 
@@ -147,7 +144,8 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
     *there = block(table_bytes, "the table");
     device_.write(there->data(), table->data(), table->size());
   }
-  renew();  // loads the functions, which a capture refuses
+  module_.launch("floor", 1, {});  // loads the functions, which a capture refuses
+  renew();
 }
 
 std::int64_t DeviceSets::call_positions_bytes() const {
@@ -182,10 +180,19 @@ rope_operands DeviceSets::operands(bool table, std::int64_t set) const {
 }
 
 void DeviceSets::renew() {
-  seed_ = next_random(random_);
-  const auto elements = inputs_.bytes() / static_cast<std::uint64_t>(element_bytes(workload_));
-  const std::uint64_t blocks = std::min<std::uint64_t>(blocks_for(elements, 1), 1 << 16);
-  module_.launch(fill_function(workload_.dtype), blocks, {inputs_.data(), elements, seed_});
+  pristine_.refresh(next_random(random_));
+  const std::uint64_t all = inputs_.bytes();
+  std::uint64_t done = std::min<std::uint64_t>(pristine_.kept().size() * 8, all);
+  device_.write(inputs_.data(), pristine_.kept().data(), done);
+  for (int bit = 0; done < all; ++bit) {
+    const std::uint64_t part = std::min(done, all - done), vectors = part / vector_bytes;
+    device_.check(device_.driver().MemcpyDtoDAsync(inputs_.data() + done, inputs_.data(), part,
+                                                   module_.stream()),
+                  "while inputs were copied");
+    module_.launch("update_1", blocks_for(vectors, 1),
+                   {inputs_.data() + done, vectors, pristine_.flips_of_bit(bit)});
+    done += part;
+  }
   if (!is_in_place(workload_)) device_.fill(outputs_.data(), poison, outputs_.bytes());
   for (std::int64_t set = 0; set < count_; ++set) {
     moving_.read = given_positions_.data() + set * call_positions_bytes();
@@ -256,14 +263,11 @@ std::vector<std::int32_t> DeviceSets::last_positions() const {
 }
 
 const std::byte* DeviceSets::given(const HeadPlace& at) const {
-  const std::int64_t first = (judged_set_ * in_set_bytes_ +
-                              byte_of(call_.buffer(Operand::in, at.tensor), in_row(call_, at))) /
-                             element_bytes(workload_);
-  const std::int64_t head_dim = workload_.tensors[at.tensor].head_dim;
-  given_.resize(static_cast<std::size_t>(head_dim * element_bytes(workload_)));
-  for (std::int64_t i = 0; i < head_dim; ++i)
-    store(given_, workload_.dtype, i,
-          input_value(workload_.dtype, seed_, static_cast<std::uint64_t>(first + i)));
+  const int buffer = call_.buffer(Operand::in, at.tensor);
+  given_.resize(
+      static_cast<std::size_t>(workload_.tensors[at.tensor].head_dim * element_bytes(workload_)));
+  pristine_.read(judged_set_ * in_set_bytes_ + byte_of(buffer, in_row(call_, at)), given_.size(),
+                 given_.data());
   return given_.data();
 }
 

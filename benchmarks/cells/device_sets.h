@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/cells/pristine_input.h"
 #include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/device/device.h"
@@ -49,8 +50,8 @@ std::int64_t sets_of(const Workload& workload, std::int64_t cache_bytes);
 /// Whether a row of the table and one of the data have a whole vector.
 bool has_floor_copy(const Workload& workload);
 
-/// All inputs and positions are new before each epoch, made on the device by input_value. So the
-/// host keeps none: what is judged is read back row by row. Functions throw StepFailed.
+/// All inputs and positions are new before each epoch. The device makes them of the piece that the
+/// host keeps; what is judged is read back row by row. Functions throw StepFailed.
 class DeviceSets final : public WorkloadMemory {
  public:
   /// The workload and the module outlive the sets.
@@ -100,7 +101,8 @@ class DeviceSets final : public WorkloadMemory {
   harness::DeviceBlock inputs_, outputs_, positions_, wide_positions_;
   harness::DeviceBlock cos_there_, sin_there_, weights_and_slots_there_;
   std::vector<std::byte> cos_, sin_, given_positions_;
-  std::uint64_t random_, seed_ = 0;
+  std::uint64_t random_;
+  PristineInput pristine_;  ///< of all sets
   std::int64_t judged_set_ = 0;
   Changed judged_;
   mutable std::vector<std::byte> given_, left_;        ///< of one head; of one token's heads

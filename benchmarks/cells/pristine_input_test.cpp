@@ -1,10 +1,12 @@
-#include "benchmarks/cells/workload_data.h"
+#include "benchmarks/cells/pristine_input.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <vector>
+
+#include "benchmarks/workloads/traffic.h"
 
 namespace ropewalk::bench {
 namespace {

@@ -8,19 +8,14 @@
 //     back.
 //   update(x, vectors, bits)       turns these 64 bits over in both halves of each vector
 //   copy(to, from, vectors)
-//   fill_f32(x, elements, seed), fill_f64, fill_f16, fill_bf16
-//     Sets the elements to numbers in [-1, 1) of at most 24 bits that are exact in their type.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/random.h"
 #include "harness/testing/standin/standin.h"
-#include "kernels/api/half.h"
 
 using namespace ropewalk::standin;
 
@@ -69,25 +64,11 @@ void copy(const Words& p) {
                p[2] * vector_bytes);
 }
 
-// The upper half of each number of SplitMix64, of which `bits` are kept.
-template <class Element, int bits>
-void fill(const Words& p) {
-  auto* x = reinterpret_cast<Element*>(p[0]);
-  for (std::uint64_t i = 0, state = p[2]; i < p[1]; ++i) {
-    const auto high = static_cast<std::int32_t>(ropewalk::next_random(state) >> 32);
-    x[i] = Element{std::ldexp(static_cast<float>(high >> (32 - bits)), 1 - bits)};
-  }
-}
-
 // A name comes before those that it begins with.
 constexpr HostFunction host_functions[] = {{"floor_copy", 7, floor_copy},
                                            {"floor", 0, [](const Words&) {}},
                                            {"update", 3, update},
-                                           {"copy", 3, copy},
-                                           {"fill_f32", 3, fill<float, 24>},
-                                           {"fill_f64", 3, fill<double, 24>},
-                                           {"fill_f16", 3, fill<ropewalk::F16, 11>},
-                                           {"fill_bf16", 3, fill<ropewalk::Bf16, 8>}};
+                                           {"copy", 3, copy}};
 
 }  // namespace
 

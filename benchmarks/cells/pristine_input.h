@@ -1,0 +1,54 @@
+// The input of a buffer as it was made, which no kernel sees.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+#include "kernels/api/types.h"
+
+namespace ropewalk::bench {
+
+/// Numbers of one binade, of either sign. Of a large buffer only a piece of most_kept_bytes is
+/// kept, and each repetition of it has other signs and mantissas.
+class PristineInput {
+ public:
+  PristineInput() = default;
+  PristineInput(std::int64_t bytes, Dtype dtype, std::uint64_t& random);
+  /// Makes new numbers of the old ones: changes the same bits of sign and mantissa in all of them.
+  void refresh(std::uint64_t seed);
+  void copy_to(std::byte* to);
+  bool is_equal_to(const std::byte* other);
+  /// Copies the bytes from `at` on.
+  void read(std::int64_t at, std::size_t bytes, std::byte* to) const;
+  /// Sets an element, the only one that is set. NULL: none is set any more.
+  void set(std::int64_t at, std::size_t bytes, const std::byte* value);
+  /// The piece that is kept, padded to 16 bytes.
+  const std::vector<std::uint64_t>& kept() const { return kept_; }
+  /// The second half of 2^(bit + 1) repetitions is the first with these bits of each eight bytes
+  /// turned over.
+  std::uint64_t flips_of_bit(int bit) const {
+    return mix(seed_ + static_cast<std::uint64_t>(bit)) & changeable_;
+  }
+
+ private:
+  static const std::byte* bytes_of(const std::uint64_t* words) {
+    return reinterpret_cast<const std::byte*>(words);
+  }
+  /// What repetition `piece` differs by from the first.
+  std::uint64_t flips_of(std::int64_t piece) const;
+  const std::byte* data() const { return bytes_of(kept_.data()); }
+  /// Calls use(at, bytes, content) for each repetition, until it returns false.
+  template <class Use>
+  void for_each_piece(Use&& use);
+  void flip(std::uint64_t flips);
+
+  std::int64_t bytes_ = 0;
+  std::uint64_t changeable_ = 0, seed_ = 0;
+  std::vector<std::uint64_t> kept_;
+  std::int64_t set_at_ = 0;
+  std::size_t set_bytes_ = 0;  ///< 0: none is set
+  std::byte value_[8] = {};
+};
+
+}  // namespace ropewalk::bench
