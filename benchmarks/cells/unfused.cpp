@@ -1,120 +1,88 @@
-#include "benchmarks/cells/workload_data.h"
-
 #include <cmath>
-#include <cstring>
 
+#include "benchmarks/cells/workload_data.h"
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/kernel.h"
 
 namespace ropewalk::bench {
 namespace {
 
-#define INLINE [[gnu::always_inline]] inline
-
-// A vector of elements. Functions neither take nor return vectors, whose ABI depends on the target.
-template <class Data, std::size_t bytes>
-struct HeadPart {
+template <class Data>
+struct One {
   using Wide = TableOf<Data>;
-  static constexpr std::int64_t count = bytes / sizeof(Wide);
-  typedef Wide Vector __attribute__((vector_size(bytes)));
-  Vector v;
-  INLINE void load(const Data* from) {
-    for (std::int64_t j = 0; j < count; ++j) v[j] = from[j];
-  }
-  INLINE void store(Data* to) const {
-    for (std::int64_t j = 0; j < count; ++j) to[j] = Data(v[j]);
-  }
-  INLINE void add_squares(Vector& sums) const { sums += v * v; }
-  INLINE void multiply(Wide factor, const HeadPart& weight) { v = v * factor * weight.v; }
+  Data x;
+  Wide squares() const { return Wide{x} * Wide{x}; }
+  void set(One in, Wide factor, One weight) { x = Data(Wide{in.x} * factor * Wide{weight.x}); }
 };
 
-// Elements of even and of odd index. A NaN has no bits below those of bf16, so none of them is
-// carried into infinity.
-template <std::size_t bytes>
-struct HeadPart<Bf16, bytes> {
-  static constexpr std::int64_t count = bytes / sizeof(Bf16);
-  typedef float Vector __attribute__((vector_size(bytes)));
-  typedef std::uint32_t Bits __attribute__((vector_size(bytes)));
-  Vector even, odd;
-  INLINE void load(const Bf16* from) {
-    Bits both;
-    std::memcpy(&both, from, bytes);
-    even = Vector(both << 16), odd = Vector(both & 0xffff0000U);
+// Two of bf16, since the code for single ones is slow. A NaN has no bits below those of bf16, so
+// none of them is rounded to infinity.
+struct TwoBf16 {
+  using Wide = float;
+  std::uint32_t bits;
+  float low() const { return std::bit_cast<float>(bits << 16); }
+  float high() const { return std::bit_cast<float>(bits & 0xffff0000U); }
+  float squares() const { return low() * low() + high() * high(); }
+  void set(TwoBf16 in, float factor, TwoBf16 weight) {
+    const auto rounded = [](float value) {
+      const auto wide = std::bit_cast<std::uint32_t>(value);
+      return wide + 0x7fffU + (wide >> 16 & 1U);
+    };
+    bits = rounded(in.low() * factor * weight.low()) >> 16 |
+           (rounded(in.high() * factor * weight.high()) & 0xffff0000U);
   }
-  INLINE void store(Bf16* to) const {
-    const Bits low = Bits(even) + 0x7fffU + (Bits(even) >> 16 & 1U),
-               high = Bits(odd) + 0x7fffU + (Bits(odd) >> 16 & 1U);
-    const Bits both = low >> 16 | (high & 0xffff0000U);
-    std::memcpy(static_cast<void*>(to), &both, bytes);
-  }
-  INLINE void add_squares(Vector& sums) const { sums += even * even + odd * odd; }
-  INLINE void multiply(float factor, const HeadPart& weight) {
-    even = even * factor * weight.even, odd = odd * factor * weight.odd;
-  }
-};
+} __attribute__((packed, may_alias));
 
-template <class Data, std::size_t bytes>
-INLINE void normalize_as(const NormPass& pass) {
-  using Wide = TableOf<Data>;
-  using Each = HeadPart<Data, bytes>;
-  const std::int64_t count = pass.head_dim;
-  const auto head_bytes = count * static_cast<std::int64_t>(sizeof(Data));
-  const auto* const weight = static_cast<const Data*>(pass.weight);
+// The pragmas (-fopenmp-simd) permit several partial sums.
+template <class Each>
+[[gnu::always_inline]] inline void normalize_as(const NormPass& pass, std::int64_t count) {
+  using Wide = typename Each::Wide;
+  const auto* const weight = static_cast<const Each*>(pass.weight);
   const std::int64_t end = pass.rows.rows * pass.rows.stride;
+  const auto head_bytes = count * static_cast<std::int64_t>(sizeof(Each));
   for (std::int64_t row = 0; row < end; row += pass.rows.stride)
     for (std::int64_t at = row; at < row + pass.rows.row_bytes; at += head_bytes) {
       const auto* const in =
-          reinterpret_cast<const Data*>(static_cast<const char*>(pass.rows.in) + at);
-      auto* const out = reinterpret_cast<Data*>(static_cast<char*>(pass.rows.out) + at);
-      typename Each::Vector sums = {};  // several, as a compiler keeps the order of additions
-      Each piece{}, weights{};
+          reinterpret_cast<const Each*>(static_cast<const char*>(pass.rows.in) + at);
+      auto* const out = reinterpret_cast<Each*>(static_cast<char*>(pass.rows.out) + at);
       Wide sum = 0;
-      std::int64_t d = 0;
-      for (; d + Each::count <= count; d += Each::count) {
-        piece.load(in + d);
-        piece.add_squares(sums);
-      }
-      for (; d < count; ++d) sum += Wide{in[d]} * Wide{in[d]};
-      for (std::size_t j = 0; j < bytes / sizeof(Wide); ++j) sum += sums[j];
-      const Wide mean = sum / static_cast<Wide>(count);
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t i = 0; i < count; ++i) sum += in[i].squares();
+      const Wide mean = sum / static_cast<Wide>(pass.head_dim);
       const Wide factor = 1 / std::sqrt(mean + static_cast<Wide>(pass.epsilon));
-      for (d = 0; d + Each::count <= count; d += Each::count) {
-        piece.load(in + d);
-        weights.load(weight + d);
-        piece.multiply(factor, weights);
-        piece.store(out + d);
-      }
-      for (; d < count; ++d) out[d] = Data(Wide{in[d]} * factor * Wide{weight[d]});
+#pragma omp simd
+      for (std::int64_t i = 0; i < count; ++i) out[i].set(in[i], factor, weight[i]);
     }
 }
 
-#define ROPEWALK_NORM(name, bytes, ...)                              \
-  __VA_ARGS__ void name(const NormPass& pass) {                      \
-    if (pass.dtype == Dtype::f64) normalize_as<double, bytes>(pass); \
-    if (pass.dtype == Dtype::f32) normalize_as<float, bytes>(pass);  \
-    if (pass.dtype == Dtype::f16) normalize_as<F16, bytes>(pass);    \
-    if (pass.dtype == Dtype::bf16) normalize_as<Bf16, bytes>(pass);  \
-  }
-
-ROPEWALK_NORM(normalize_any, 16)
-#if defined(__x86_64__)
-ROPEWALK_NORM(normalize_avx2, 32, [[gnu::target("avx2")]])
-ROPEWALK_NORM(normalize_avx512, 64, [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]])
-#endif
-
-auto* widest() {
-#if defined(__x86_64__)
-  if (missing_cpu_feature("avx512f,avx512bw,avx512dq,avx512vl").empty()) return normalize_avx512;
-  if (missing_cpu_feature("avx2").empty()) return normalize_avx2;
-#endif
-  return normalize_any;
+[[gnu::always_inline]] inline void normalize_any(const NormPass& pass) {
+  const std::int64_t count = pass.head_dim;
+  if (pass.dtype == Dtype::f64) return normalize_as<One<double>>(pass, count);
+  if (pass.dtype == Dtype::f32) return normalize_as<One<float>>(pass, count);
+  if (pass.dtype == Dtype::f16) return normalize_as<One<F16>>(pass, count);
+  if (count % 2 != 0) return normalize_as<One<Bf16>>(pass, count);
+  normalize_as<TwoBf16>(pass, count / 2);
 }
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void normalize_avx2(const NormPass& pass) {
+  normalize_any(pass);
+}
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void normalize_avx512(const NormPass& pass) {
+  normalize_any(pass);
+}
+#endif
 
 }  // namespace
 
 void normalize(const NormPass& pass) {
-  static auto* const chosen = widest();
-  chosen(pass);
+#if defined(__x86_64__)
+  static const bool has_avx512 = missing_cpu_feature("avx512f,avx512bw,avx512dq,avx512vl").empty();
+  static const bool has_avx2 = missing_cpu_feature("avx2").empty();
+  if (has_avx512) return normalize_avx512(pass);
+  if (has_avx2) return normalize_avx2(pass);
+#endif
+  normalize_any(pass);
 }
 
 }  // namespace ropewalk::bench
