@@ -144,7 +144,8 @@ bool ContestantCalls::get_ready(Contestant& e, bool refill) {
     are_ready = together(e, [&](Cell& cell, int member) {
                   if (member == one) cell.ready(refill);
                 }).has_value();
-  watch_.check_printing("prepare");
+  watch_.accept_output();
+  watch_.check("prepare");
   return are_ready;
 }
 

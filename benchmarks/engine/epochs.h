@@ -1,13 +1,17 @@
 // The rounds of one group: how many calls each contestant makes, and each epoch from fresh inputs
 // to the judge.
 #pragma once
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/cells/cells.h"
@@ -16,9 +20,7 @@
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/paired.h"
 #include "harness/device/device.h"
-#include "harness/watch/heap_watch.h"
-#include "harness/watch/output_watch.h"
-#include "harness/watch/process_state.h"
+#include "harness/watch/kernel_watch.h"
 #include "reference/oracle.h"
 
 namespace ropewalk::bench {
@@ -27,47 +29,60 @@ namespace ropewalk::bench {
 /// run another thread or process, allocate, map memory, print, or change signals, descriptors or
 /// the locale, but for its exceptions (rope_kernel.h).
 ///
-/// Notes the state of the process when it is made. Each check comes right after the code of one
-/// kernel and compares the whole state. It throws std::runtime_error if something changed. Nothing
-/// may be timed in the process after that.
-class ProcessWatch {
+/// Each look comes right after the code of one kernel and compares the whole state. It throws
+/// std::runtime_error if something changed. Nothing may be timed in the process after that.
+class ProcessWatch : public harness::KernelWatch {
  public:
-  /// `has_driver`: the driver of a device runs in this process, with threads and memory of its own,
-  /// which are not watched then.
-  explicit ProcessWatch(bool has_driver = false) : has_driver_(has_driver) {}
-  /// Names the kernel of what follows, and so what it may do; NULL stands for a ceiling.
-  void about(const rope_kernel* kernel);
-  /// Call it just before that kernel is timed.
-  void begin();
+  explicit ProcessWatch(bool has_driver = false) : KernelWatch(has_driver) {}
+  /// Call it just before the kernel is timed.
+  void begin() {
+    begin_alone();
+    count(-1);
+  }
   /// Call it just after. `refused`: a call failed, and the harness has allocated memory to report
   /// it.
-  void end(bool refused);
+  void end(bool refused) {
+    count(1);
+    harness::Deeds done;
+    const std::string allocated = end_alone(done);
+    if (!refused) done.add(ROPE_ALLOCATES, allocated);
+    compare("", std::move(done));
+  }
   /// What a kernel with ROPE_ALLOCATES did between the two: calls of the allocator, and bytes by
   /// which the mapped memory grew. 0 for other kernels.
   std::int64_t heap_calls() const {
     return may_allocate() ? static_cast<std::int64_t>(harness::heap_calls()) : 0;
   }
+  std::int64_t mapped_bytes() const { return may_allocate() ? process_.mapped_bytes() : 0; }
   /// Of all threads of the process.
   std::int64_t page_faults() const { return faults_; }
   std::int64_t switches() const { return switches_; }
-  std::int64_t mapped_bytes() const { return may_allocate() ? state_.mapped_bytes() : 0; }
 
-  /// Call it after functions of a kernel that may not print, outside of begin() and
-  /// end(): supports, apply.
-  void check(const std::string& entry);
-  /// The same for functions that may print: prepare, release.
-  void check_printing(const std::string& entry);
+  /// Call it after functions of a kernel outside of begin() and end(), such as supports, unless
+  /// they may print: then call accept_output() before.
+  void check(const std::string& entry) { compare(entry + " ", {}); }
 
  private:
   bool may_allocate() const { return (allowed_ & ROPE_ALLOCATES) != 0 && !has_driver_; }
-  void count(int sign);
-  void compare(const std::string& what_ran, harness::Deeds done);
+  // Taken from what the counters of the process say at the end, and before at the begin.
+  void count(int sign) {
+    rusage u{};
+    if (!has_driver_) getrusage(RUSAGE_SELF, &u);
+    if (sign < 0) faults_ = switches_ = 0;
+    faults_ += sign * (u.ru_minflt + u.ru_majflt);
+    switches_ += sign * (u.ru_nvcsw + u.ru_nivcsw);
+  }
+  void compare(const std::string& what_ran, harness::Deeds done) {
+    end_copy();
+    const harness::Deeds left = changes("", true);
+    done.add_all("", left);
+    done.add(ROPE_PRINTS, output_.written());
+    const std::string beyond = done.beyond(allowed_);
+    if (!beyond.empty()) throw std::runtime_error(what_ran + beyond);
+    if (!left.empty()) process_.accept();
+  }
 
-  bool has_driver_;
-  std::uint32_t allowed_ = 0;  ///< exceptions
   std::int64_t faults_ = 0, switches_ = 0;
-  harness::ProcessState state_;
-  harness::OutputWatch output_;
 };
 
 /// Where the buffers of a workload lie, and the cells that work there.

@@ -230,7 +230,8 @@ class Group {
       for (auto& cell : e.cells)
         if (const auto failed = harness::failure_of([&] { cell->release(); }))
           throw std::runtime_error(failed->text);
-      watch.check_printing("release");
+      watch.accept_output();
+      watch.check("release");
       e.cells.clear();
     }
     contestants.clear();

@@ -2,8 +2,6 @@
 // floating-point unit and the memory of others must stay unchanged. What an entry allocates, runs
 // and prints, and what it leaves changed in the process, is noted: it makes no result wrong.
 #pragma once
-#include <unistd.h>
-
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -12,26 +10,15 @@
 #include "harness/protocol.h"
 #include "harness/watch/entries.h"
 #include "harness/watch/heap_guard.h"
-#include "harness/watch/heap_watch.h"
+#include "harness/watch/kernel_watch.h"
 #include "harness/watch/left_running.h"
-#include "harness/watch/output_watch.h"
-#include "harness/watch/process_state.h"
 
 namespace ropewalk::harness {
 
-class EntryWatch {
+class EntryWatch : public KernelWatch {
  public:
-  /// Notes the state of the process now: changes by the constructors of plugins are not blamed on
-  /// an entry.
-  /// `memory` is asked after each entry what the entry left changed. With a driver in the process,
-  /// its threads, mappings and calls of the allocator are not the kernel's, and are not watched.
-  EntryWatch(MemorySpace& memory, bool has_driver) : memory_(memory), has_driver_(has_driver) {}
-
-  /// Names the kernel of the entries that follow.
-  void about(const rope_kernel& kernel) {
-    kernel_ = &kernel;
-    process_.about(&kernel);
-  }
+  /// `memory` is asked after each entry what the entry left changed.
+  EntryWatch(MemorySpace& memory, bool has_driver) : KernelWatch(has_driver), memory_(memory) {}
 
   /// What the entries did since the last look.
   protocol::Conduct take_conduct() { return std::exchange(conduct_, {}); }
@@ -46,10 +33,6 @@ class EntryWatch {
     if (conduct_.is_unclean == 0) text.copy(conduct_.text, sizeof conduct_.text - 1);
     conduct_.is_unclean = 1;
   }
-
-  /// Accepts output printed since the last entry: it is not an entry's. A benchmark library, for
-  /// example, prints.
-  void accept_output() { output_.accept(); }
 
   /// Calls an entry while the process runs nothing else, and notes its conduct. Throws StepFailed
   /// if the entry wrote where it must not.
@@ -90,10 +73,7 @@ class EntryWatch {
   }
 
   /// Call after a failure of another kind. True if the process was left changed as well.
-  bool left_changed(bool in_full) const {
-    return !process_.quick_changes(!has_driver_).empty() ||
-           (in_full && !process_.other_changes().empty());
-  }
+  bool left_changed(bool in_full) const { return !changes("", in_full).empty(); }
 
  private:
   // A full comparison takes about 20 us, a quick one 3 us. A worker makes a full comparison after
@@ -116,29 +96,24 @@ class EntryWatch {
   static bool may_print(Entry which) { return which == Entry::prepare || which == Entry::release; }
 
   void begin(Entry which) {
-    if (has_driver_) return;
-    begin_heap_guard(entry_name(which));
-    if (which != Entry::apply) return;
-    process_.begin_alone();
-    if (heap_is_watched()) begin_heap_watch();
+    if (!has_driver_) begin_heap_guard(entry_name(which));
+    if (which == Entry::apply) begin_alone();
   }
 
   void end(Entry which, bool is_one_call) {
     end_heap_guard();
-    if (process_.is_copy()) _exit(0);  // a child process must not run the parent's code
+    end_copy();
     const std::string name = entry_name(which) + std::string(" ");
     Deeds done, left;
     std::uint64_t calls = 0;
     std::int64_t bytes = 0;
     if (which == Entry::apply && !has_driver_) {
-      const std::string allocated = end_heap_watch();  // first, since the code below allocates
+      Deeds ran;
+      const std::string allocated = end_alone(ran);
       calls = heap_calls();
-      const Deeds ran = process_.end_alone();
-      // Those of other plugins may have called the allocator.
-      if (!process_.others_ran())
-        done.add(ROPE_ALLOCATES, allocated.empty() ? "" : name + allocated);
-      done.add_all(name, ran);
       bytes = process_.mapped_bytes();
+      done.add(ROPE_ALLOCATES, allocated.empty() ? "" : name + allocated);
+      done.add_all(name, ran);
     }
     if (has_driver_ && script_host != nullptr) script_host->took(&calls, &bytes);
     if (which == Entry::apply && is_one_call) {
@@ -159,13 +134,9 @@ class EntryWatch {
     const bool pure = which == Entry::supports || which == Entry::workspace_bytes;
     if (in_full || !pure) {
       unwatched_.clear();
-      left.add_all(blamed, process_.quick_changes(!has_driver_));
+      left = changes(blamed, in_full);
     }
-    if (in_full) {
-      ++compared;
-      left.add_all(blamed, process_.other_changes());
-      entered_.clear();
-    }
+    if (in_full) ++compared, entered_.clear();
     note(done, left);
     if (!broken.empty()) throw StepFailed{protocol::Status::failed, name + broken};
     if (may_print(which))
@@ -182,9 +153,8 @@ class EntryWatch {
 
   // What the process was left with is told once, and is usual from then on.
   void note(const Deeds& done, const Deeds& left) {
-    const std::uint32_t allowed = kernel_ == nullptr ? 0 : kernel_->exceptions;
-    std::string text = done.beyond(allowed);
-    append(text, left.beyond(allowed));
+    std::string text = done.beyond(allowed_);
+    append(text, left.beyond(allowed_));
     if (!text.empty() && conduct_.is_unclean == 0) {
       conduct_.is_unclean = 1;
       text.copy(conduct_.text, sizeof conduct_.text - 1);
@@ -196,10 +166,6 @@ class EntryWatch {
   }
 
   MemorySpace& memory_;
-  bool has_driver_;
-  ProcessState process_;
-  OutputWatch output_;
-  const rope_kernel* kernel_ = nullptr;
   protocol::Conduct conduct_;
   int compared_in_full_[entries] = {};
   std::string unwatched_;  // entries run since the last quick comparison

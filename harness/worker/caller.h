@@ -296,7 +296,7 @@ class Caller {
     std::uint64_t counted = 0;
     if (placed_for_ != &kernel) {
       memory_.unmap_all();
-      watch_.about(kernel);
+      watch_.about(&kernel);
       has_applied_ = waits_ = false;
     }
     placed_for_ = &kernel;
