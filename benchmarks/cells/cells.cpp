@@ -44,18 +44,22 @@ namespace {
 /// A cell in the memory of the host, timed by its caller.
 class HostCell : public Cell {
  public:
-  /// The change comes before any call in half of the epochs, before one of the last eight in the
-  /// others, and before one of the last few where the outputs drift. In place it turns forward, as
-  /// forward and back in turn bring back the first input there.
+  /// A change comes before any call in half of the epochs, before one of the last eight in the
+  /// others, the last above all, as a kernel may repeat what it found in the call before. Where the
+  /// outputs drift it comes before one of the last few. In place it turns forward, as forward and
+  /// back in turn bring back the first input there. The weights and slots change by themselves, so
+  /// that no kernel learns from them when the input does.
   Epoch draw_epoch(std::int64_t calls, std::uint64_t& random) override {
-    constexpr std::int64_t last_calls = 8;
     lazy_.here().draw_change(random);
-    const bool anywhere = next_random(random) % 2 == 0 && !drifts();
-    const std::int64_t last = drifts() ? few_calls - 1 : last_calls;
-    const std::int64_t among = anywhere ? calls : std::min(calls, last);
-    const auto after = static_cast<std::int64_t>(next_random(random) % std::uint64_t(among));
-    const std::int64_t before = calls - 1 - after;
-    return {calls, is_in_place(workload_) ? before - before % 2 : before};
+    const auto drawn = [&] {
+      const bool anywhere = next_random(random) % 2 == 0 && !drifts();
+      const std::int64_t last = drifts() ? few_calls - 1 : 1 << next_random(random) % 4;
+      const std::int64_t among = anywhere ? calls : std::min(calls, last);
+      return calls - 1 - static_cast<std::int64_t>(next_random(random) % std::uint64_t(among));
+    };
+    const std::int64_t before = drawn();
+    if (is_in_place(workload_)) return {calls, before - before % 2};
+    return {calls, before, is_fusing(workload_) ? drawn() : Epoch::none};
   }
 
  protected:
@@ -79,7 +83,8 @@ class HostCell : public Cell {
     const std::uint64_t shared = every - 1;
     std::uint64_t i = call_count_;
     bool goes_on = true;
-    for (const std::int64_t before : {epoch.change_before, epoch.calls}) {
+    const auto [first, second] = std::minmax(epoch.change_before, epoch.constants_before);
+    for (const std::int64_t before : {first, second, epoch.calls}) {
       const auto end = call_count_ + static_cast<std::uint64_t>(std::min(before, epoch.calls));
       while (i < end && goes_on) {
         if ((i & shared) == 0) moving.move_on();
@@ -87,6 +92,8 @@ class HostCell : public Cell {
         __asm__ volatile("" ::: "memory");
       }
       if (before >= epoch.calls || !goes_on) break;
+      if (before == epoch.constants_before) data.change_constants();
+      if (before != epoch.change_before) continue;
       data.change();
       changed_at_ = i;
     }

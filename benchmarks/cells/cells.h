@@ -27,12 +27,12 @@ struct Refusal {
   std::string reason;
 };
 
-/// The calls that are timed together. Before one of them an element of the input changes; none:
-/// before none of them.
+/// The calls that are timed together. Before one of them an element of the input changes, and
+/// before one the weights and slots; none: before none of them.
 struct Epoch {
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   std::int64_t calls = 1;
-  std::int64_t change_before = none;
+  std::int64_t change_before = none, constants_before = none;
 };
 
 class Cell {
@@ -49,8 +49,8 @@ class Cell {
     if (!std::exchange(prepared_, true) && !refusal) guarded([&] { prepare(); });
     return !refusal && guarded([&] { make_ready(refill); });
   }
-  /// Draws what changes in an epoch of so many calls, once the cell is ready: an element, and the
-  /// call before which it changes.
+  /// Draws what changes in an epoch of so many calls, once the cell is ready, and the calls before
+  /// which it does.
   virtual Epoch draw_epoch(std::int64_t calls, std::uint64_t& random) = 0;
   /// Makes the calls of an epoch. Returns false if a call failed; then there is a refusal.
   virtual bool run(const Epoch& epoch) = 0;

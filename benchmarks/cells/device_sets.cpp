@@ -233,7 +233,7 @@ void DeviceSets::hold_constants() const {
   for (std::size_t tensor = 0; tensor < workload_.tensors.size(); ++tensor) {
     const TensorCase& t = workload_.tensors[tensor];
     for (std::int64_t head = 0; head < t.heads; ++head) {
-      const HeadPlace at{static_cast<std::uint32_t>(tensor), judged_.b, judged_.t, head};
+      const HeadPlace at{static_cast<std::uint32_t>(tensor), changes_[0].b, changes_[0].t, head};
       const std::int64_t first = byte_of(call_.buffer(Operand::in, at.tensor), in_row(call_, at));
       hold(in(judged_set_) + static_cast<std::uint64_t>(first), given(at),
            static_cast<std::size_t>(t.head_dim * bytes), "wrote into its inputs");
@@ -246,7 +246,7 @@ void DeviceSets::choose(std::int64_t set, std::uint64_t& random) {
     return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
   };
   judged_set_ = set;
-  static_cast<HeadPlace&>(judged_) = place(0, below(tokens_), 0);
+  changes_ = {{place(0, below(tokens_), 0), 0}};
   left_at_.reset();
 }
 

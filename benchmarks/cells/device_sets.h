@@ -82,7 +82,6 @@ class DeviceSets final : public WorkloadMemory {
   const std::byte* left(const harness::HeadPlace& at) const override;
   const std::byte* cos() const override { return cos_.data(); }
   const std::byte* sin() const override { return sin_.data(); }
-  const Changed& last_change() const override { return judged_; }
 
  private:
   /// The byte of a row of a buffer in its set.
@@ -104,7 +103,6 @@ class DeviceSets final : public WorkloadMemory {
   std::uint64_t random_;
   PristineInput pristine_;  ///< of all sets
   std::int64_t judged_set_ = 0;
-  Changed judged_;
   mutable std::vector<std::byte> given_, left_;        ///< of one head; of one token's heads
   mutable std::optional<harness::HeadPlace> left_at_;  ///< whose token that is
 };

@@ -41,19 +41,12 @@ void PristineInput::copy_to(std::byte* to) {
     std::memcpy(to + at, from, bytes);
     return true;
   });
-  if (set_bytes_ > 0) std::memcpy(to + set_at_, value_, set_bytes_);
 }
 
 bool PristineInput::is_equal_to(const std::byte* other) {
   bool equal = true;
   for_each_piece([&](std::int64_t at, std::size_t bytes, const std::byte* here) {
-    const std::int64_t from = set_at_ - at;
-    const bool has_set = set_bytes_ > 0 && from >= 0 && from < static_cast<std::int64_t>(bytes);
-    const std::size_t first = has_set ? static_cast<std::size_t>(from) : bytes;
-    const std::size_t rest = has_set ? first + set_bytes_ : bytes;
-    equal = std::memcmp(here, other + at, first) == 0 &&
-            std::memcmp(here + rest, other + at + rest, bytes - rest) == 0 &&
-            (!has_set || std::memcmp(value_, other + set_at_, set_bytes_) == 0);
+    equal = std::memcmp(here, other + at, bytes) == 0;
     return equal;
   });
   return equal;
@@ -70,14 +63,6 @@ void PristineInput::read(std::int64_t at, std::size_t bytes, std::byte* to) cons
         to[from - at + i] ^= bytes_of(&flips)[(in_piece + i) % 8];
     from += count;
   }
-  if (set_bytes_ > 0 && set_at_ >= at && set_at_ < end)
-    std::memcpy(to + (set_at_ - at), value_, set_bytes_);
-}
-
-void PristineInput::set(std::int64_t at, std::size_t bytes, const std::byte* value) {
-  set_at_ = at;
-  set_bytes_ = value == nullptr ? 0 : bytes;
-  if (value != nullptr) std::memcpy(value_, value, bytes);
 }
 
 std::uint64_t PristineInput::flips_of(std::int64_t piece) const {

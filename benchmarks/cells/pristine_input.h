@@ -21,8 +21,6 @@ class PristineInput {
   bool is_equal_to(const std::byte* other);
   /// Copies the bytes from `at` on.
   void read(std::int64_t at, std::size_t bytes, std::byte* to) const;
-  /// Sets an element, the only one that is set. NULL: none is set any more.
-  void set(std::int64_t at, std::size_t bytes, const std::byte* value);
   /// The piece that is kept, padded to 16 bytes.
   const std::vector<std::uint64_t>& kept() const { return kept_; }
   /// The second half of 2^(bit + 1) repetitions is the first with these bits of each eight bytes
@@ -46,9 +44,6 @@ class PristineInput {
   std::int64_t bytes_ = 0;
   std::uint64_t changeable_ = 0, seed_ = 0;
   std::vector<std::uint64_t> kept_;
-  std::int64_t set_at_ = 0;
-  std::size_t set_bytes_ = 0;  ///< 0: none is set
-  std::byte value_[8] = {};
 };
 
 }  // namespace ropewalk::bench

@@ -65,19 +65,6 @@ TEST(PristineInput, SeesEachByteThatDiffers) {
     EXPECT_FALSE(input.is_equal_to(other.data())) << at;
     other[static_cast<std::size_t>(at)] ^= std::byte{1};
   }
-  const std::vector<std::byte> value(4, std::byte{7});
-  for (const std::int64_t at : {std::int64_t{0}, most_kept_bytes + 8, bytes - 4}) {
-    input.set(at, 4, value.data());
-    EXPECT_FALSE(input.is_equal_to(other.data())) << "an element is set at " << at;
-    const std::vector<std::byte> set = copied(input);
-    EXPECT_TRUE(input.is_equal_to(set.data()));
-    EXPECT_EQ(std::memcmp(set.data() + at, value.data(), 4), 0);
-    std::vector<std::byte> row(4);
-    input.read(at, 4, row.data());
-    EXPECT_EQ(row, value);
-    input.set(at, 4, nullptr);
-    EXPECT_EQ(copied(input), other);
-  }
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadMemory&
   std::vector<std::int64_t> all(static_cast<std::size_t>(tokens));
   std::iota(all.begin(), all.end(), 0);
   if (tokens <= most_tokens || tokens * heads_of(w) <= heads) return all;
-  const WorkloadMemory::Changed& changed = data.last_change();
+  const WorkloadMemory::Changed& changed = data.changes().front();
   std::vector<std::int64_t> chosen{changed.b * w.tokens + changed.t};
   const std::vector<std::int32_t> positions = data.last_positions();
   const std::int64_t quarter = most_tokens / 4;
@@ -191,7 +191,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
                     const Expected& expected, Oracle& oracle, std::uint64_t seed) {
   using Rows = Expected::Rows;
   const HeadJudge judge(kernel, w, data, oracle);
-  const WorkloadMemory::Changed& changed = data.last_change();
+  const WorkloadMemory::Changed& changed = data.changes().front();
   const std::int64_t bytes = element_bytes(w);
   std::vector<Lengths> lengths(w.tensors.size());
   const auto fault = [&](const HeadPlace& at,
@@ -228,7 +228,8 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     for (std::size_t tensor = 0; tensor < w.tensors.size(); ++tensor)
       for (std::int64_t head = 0; head < w.tensors[tensor].heads; ++head)
         if (const HeadPlace at = data.place(tensor, token, head);
-            static_cast<std::int64_t>(next_random(seed) % heads) < most || at == changed)
+            static_cast<std::int64_t>(next_random(seed) % heads) < most ||
+            std::ranges::find(data.changes(), at) != data.changes().end())
           if (std::string wrong = fault(at, rotations); !wrong.empty()) return wrong;
   }
   for (std::size_t tensor = 0; tensor < lengths.size(); ++tensor)

@@ -187,7 +187,9 @@ bool AlignedBytes::is_whole() {
 }
 
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
-    : WorkloadMemory(w), held_(buffers_.size()) {
+    : WorkloadMemory(w),
+      held_(buffers_.size()),
+      element_size_(static_cast<std::size_t>(element_bytes(w))) {
   std::uint64_t random = seed_of_name(seed, w.name);
   const auto mapped = static_cast<std::size_t>(table_bytes(w) / 2) + table_offset;
   for (harness::GuardedMapping* const table : {&cos_, &sin_})
@@ -247,52 +249,62 @@ void WorkloadData::give_inputs() {
   if (is_in_place(workload_)) return;
   for (std::size_t i = 0; i < held_.size(); ++i)
     if (held_[i].given) held_[i].given->copy_to(begins_[i]);
-  change_.to = nullptr;  // it is undone
+  stores_.clear();  // they are undone
   give_constants(false);
 }
 
 bool WorkloadData::inputs_are_whole() {
-  for (std::size_t i = 0; i < held_.size() && !is_in_place(workload_); ++i)
-    if (held_[i].given && !held_[i].given->is_equal_to(begins_[i])) {
-      std::byte* const changed = change_.to;  // stays changed
-      give_inputs();
-      change_.to = changed;
-      return false;
-    }
-  return true;
+  if (is_in_place(workload_)) return true;
+  bool whole = true;
+  for (const Store& s : stores_) {
+    if (is_change_taken_) whole = whole && std::memcmp(s.to, s.value, element_size_) == 0;
+    std::memcpy(s.to, s.before, element_size_);
+  }
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (!held_[i].given || held_[i].given->is_equal_to(begins_[i])) continue;
+    whole = false;
+    held_[i].given->copy_to(begins_[i]);
+  }
+  for (const Store& s : stores_)
+    if (is_change_taken_) std::memcpy(s.to, s.value, element_size_);
+  return whole;
 }
 
 void WorkloadData::draw_change(std::uint64_t& random) {
-  if (change_.to != nullptr && !is_in_place(workload_)) {
-    std::memcpy(change_.to, change_.before, change_.bytes);
-    give_constants(false);
+  const bool in_place = is_in_place(workload_);
+  for (const Store& s : stores_)
+    if (!in_place) std::memcpy(s.to, s.before, element_size_);
+  if (!in_place) give_constants(false);
+  const std::size_t drawn = next_random(random) % workload_.tensors.size();
+  const std::int64_t token = below(tokens_, random);
+  changes_.clear();
+  stores_.clear();
+  for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
+    const harness::TensorCase& t = workload_.tensors[i];
+    if (in_place && i != drawn) continue;
+    Changed c{place(i, token, below(t.heads, random)), below(t.head_dim, random)};
+    if (in_place) c.element = t.rotary_offset + c.element % workload_.rotary_dim;
+    Store s{};
+    s.head = in_at(c);
+    s.to = s.head + c.element * element_bytes(workload_);
+    held_[in_buffer(i)].given->read(s.to - begins_[in_buffer(i)], element_size_, s.before);
+    const double before = harness::load(s.before, workload_.dtype, 0);
+    with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
+      Data value{};
+      do {
+        const double size = 1.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-53;
+        value = Data{static_cast<TableOf<Data>>(next_random(random) % 2 == 0 ? size : -size)};
+      } while (std::abs(double{value}) == std::abs(before) || std::abs(double{value}) >= 2);
+      std::memcpy(s.value, &value, sizeof value);
+    });
+    if (in_place) witness_.resize(static_cast<std::size_t>(t.head_dim) * element_size_);
+    changes_.push_back(c);
+    stores_.push_back(s);
   }
-  const std::size_t tensor = next_random(random) % workload_.tensors.size();
-  const harness::TensorCase& t = workload_.tensors[tensor];
-  const std::int64_t head = below(tokens_ * t.heads, random);
-  static_cast<harness::HeadPlace&>(change_) = place(tensor, head / t.heads, head % t.heads);
-  change_.element = is_in_place(workload_) ? t.rotary_offset + below(workload_.rotary_dim, random)
-                                           : below(t.head_dim, random);
-  change_.buffer = in_buffer(tensor);
-  change_.bytes = static_cast<std::size_t>(element_bytes(workload_));
-  const std::byte* const from = change_.from = in_at(change_);
-  change_.at = from - begins_[change_.buffer] + change_.element * element_bytes(workload_);
-  change_.to = begins_[change_.buffer] + change_.at;
-  witness_.resize(static_cast<std::size_t>(t.head_dim) * change_.bytes);
-  held_[change_.buffer].given->read(change_.at, change_.bytes, change_.before);
-  const double before = harness::load(change_.before, workload_.dtype, 0);
-  with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
-    Data value{};
-    do {
-      const double size = 1.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-53;
-      value = Data{static_cast<TableOf<Data>>(next_random(random) % 2 == 0 ? size : -size)};
-    } while (std::abs(double{value}) == std::abs(before) || std::abs(double{value}) >= 2);
-    std::memcpy(change_.value, &value, sizeof value);
-  });
 }
 
 void WorkloadData::take_change(bool taken) {
-  held_[change_.buffer].given->set(change_.at, change_.bytes, taken ? change_.value : nullptr);
+  is_change_taken_ = taken;
   placement_ = taken && !is_in_place(workload_) ? 1 : 0;
 }
 
@@ -301,6 +313,10 @@ const std::byte* WorkloadData::given(const harness::HeadPlace& at) const {
   given_.resize(
       static_cast<std::size_t>(workload_.tensors[at.tensor].head_dim * element_bytes(workload_)));
   held_[buffer].given->read(in_at(at) - begins_[buffer], given_.size(), given_.data());
+  for (std::size_t i = 0; i < stores_.size() && is_change_taken_; ++i)
+    if (changes_[i] == at)
+      std::memcpy(given_.data() + (stores_[i].to - stores_[i].head), stores_[i].value,
+                  element_size_);
   return given_.data();
 }
 

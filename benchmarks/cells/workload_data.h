@@ -67,7 +67,8 @@ void fill_tables(const Workload& workload, const std::vector<double>& inv_freq, 
 /// cosines of libm, which is precise enough for timing. Correctness is judged elsewhere.
 ///
 /// What a call is given differs from call to call, at the same addresses: its positions (moving),
-/// and once an epoch an element of the input and, out of place, all weights and slots (change).
+/// and once an epoch an element of the input (change) and, out of place, all weights and slots
+/// (change_constants).
 class WorkloadData final : public WorkloadMemory {
  public:
   WorkloadData(const Workload& workload, std::uint64_t seed);
@@ -85,34 +86,26 @@ class WorkloadData final : public WorkloadMemory {
   /// False if the kernel wrote into its positions, or behind them. It says so once.
   bool positions_are_whole();
 
-  /// Draws the element that change() replaces, and its new value: in place one that is rotated, of
-  /// the buffer, else any of the input. The value is 1.5 to 2 in size, beyond the others, which lie
-  /// in (-1, 1), so that the pair's bound covers what it had before (docs/decisions/0036). Undoes
-  /// the change before it, out of place.
+  /// Draws what change() replaces, and new values: in place an element that is rotated, of the
+  /// buffer, else one of each tensor of a token of the input. The values are 1.5 to 2 in size,
+  /// beyond the others, which lie in (-1, 1), so that the pair's bound covers what it had before
+  /// (docs/decisions/0036). Undoes the change before it, out of place.
   void draw_change(std::uint64_t& random);
-  /// For the timed loop: stores, in place one to the buffer, out of place to the input, the weights
-  /// and the slots. Keeps the head of the buffer as the next call finds it.
+  /// For the timed loop: stores, in place to the buffer, else to the input. Keeps the head of the
+  /// buffer as the next call finds it.
   void change() {
-    std::memcpy(change_.to, change_.value, change_.bytes);
-    std::memcpy(witness_.data(), change_.from, witness_.size());
-    if (!is_in_place(workload_)) give_constants(true);
+    for (const Store& s : stores_) std::memcpy(s.to, s.value, element_size_);
+    std::memcpy(witness_.data(), stores_.front().head, witness_.size());
   }
-  /// After a call of change(): what was given has the new values, or again the old ones.
+  /// For the timed loop, out of place: stores other weights and slots.
+  void change_constants() { give_constants(true); }
+  /// After a call of both: what was given has the new values, or again the old ones.
   void take_change(bool taken);
   /// Whether the next call finds the slots of a change.
   bool has_other_slots() const { return has_other_constants_; }
   /// False if the kernel wrote into its input; a change must be taken. It says so once. In place
   /// there is no input.
   bool inputs_are_whole();
-  struct Change : Changed {
-    std::size_t buffer = 0;
-    std::int64_t at = 0;  ///< in bytes
-    std::size_t bytes = 0;
-    std::byte value[8] = {}, before[8] = {};
-    std::byte* to = nullptr;
-    const std::byte* from = nullptr;  ///< the first element of its head
-  };
-  const Change& last_change() const override { return change_; }
   const std::byte* witness() const override { return witness_.data(); }
   std::vector<std::int32_t> last_positions() const override { return positions(); }
   const std::byte* given(const harness::HeadPlace& at) const override;
@@ -176,8 +169,14 @@ class WorkloadData final : public WorkloadMemory {
   AlignedBytes apart_;
   std::vector<CeilingSpan> cache_spans_[2];
   mutable std::vector<std::byte> given_;  ///< the row that given() was asked for last
-  Change change_;
-  std::vector<std::byte> witness_;
+  struct Store {
+    std::byte *to, *head;  ///< the element, and the first of its head
+    std::byte value[8], before[8];
+  };
+  std::vector<Store> stores_;  ///< of each of changes()
+  std::size_t element_size_ = 0;
+  bool is_change_taken_ = false;
+  std::vector<std::byte> witness_;  ///< empty out of place
 };
 
 /// WorkloadData that is made when first needed, so a filtered-out workload costs nothing. There is

@@ -96,12 +96,13 @@ class WorkloadMemory {
   virtual const std::byte* cos() const = 0;
   virtual const std::byte* sin() const = 0;
 
-  /// The element of the input that changed last.
+  /// An element of the input, of one token, that changed last: in place one, else one of each
+  /// tensor.
   struct Changed : harness::HeadPlace {
     std::int64_t element = 0;  ///< counted from the head's first
   };
-  virtual const Changed& last_change() const = 0;
-  /// The head of that element, in place, as the call after the change found it. NULL where no
+  const std::vector<Changed>& changes() const { return changes_; }
+  /// The head of the first of them, in place, as the call after the change found it. NULL where no
   /// element changes between calls.
   virtual const std::byte* witness() const { return nullptr; }
 
@@ -138,6 +139,7 @@ class WorkloadMemory {
   std::int64_t tokens_;  ///< of the whole batch
   std::vector<std::int32_t> first_positions_;
   MovingPositions moving_{};
+  std::vector<Changed> changes_ = std::vector<Changed>(1);
   std::vector<std::byte> constants_[2];    ///< weights and slots, before a change and behind it
   std::vector<std::size_t> constants_at_;  ///< of each buffer that is one, in these bytes
   int placement_ = 0;                      ///< the slots and weights of what is judged

@@ -203,55 +203,6 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
     }
 }
 
-// Keeps the weights of K, or the slots, that it found at their address first. A run of more tokens
-// may have its slots where one before had fewer.
-template <bool slots>
-std::int32_t apply_by_address(const rope_problem* p, const rope_operands* o, void*) {
-  static std::map<const void*, std::vector<float>> weights;
-  static std::map<std::pair<const void*, std::int64_t>, std::vector<std::int64_t>> rows;
-  if (norm_of(*o) == nullptr) return apply_toy(p, o, nullptr);  // unfused
-  rope_norm_operands norm = *norm_of(*o);
-  rope_append_operands append = *append_of(*o);
-  norm.ext.next = &append.ext;
-  append.ext.next = nullptr;
-  const auto* const weight = static_cast<const float*>(norm.weight[1]);
-  const auto* const slot = static_cast<const std::int64_t*>(append.slot);
-  const std::int64_t count = p->batch * p->tokens;
-  if (slots)
-    append.slot = rows.try_emplace({slot, count}, slot, slot + count).first->second.data();
-  else
-    norm.weight[1] =
-        weights.try_emplace(weight, weight, weight + p->tensor[1].head_dim).first->second.data();
-  rope_operands operands = *o;
-  operands.next = &norm.ext;
-  return apply_toy(p, &operands, nullptr);
-}
-
-TEST(Paired, WhoKeepsWeightsOrSlotsByTheirAddressIsBroken) {
-  rope_kernel good = toy_kernel("good"), weights = toy_kernel("weights"),
-              slots = toy_kernel("slots");
-  weights.apply = apply_by_address<false>;
-  slots.apply = apply_by_address<true>;
-  for (rope_kernel* kernel : {&good, &weights, &slots}) {
-    kernel->extensions = extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
-    kernel->exceptions = ROPE_ALLOCATES;
-  }
-  for (const std::int64_t tokens : {1, 3}) {
-    const PairedOutcome outcome = run({&good, &weights, &slots}, [&](PairedPlan& p) {
-      Workload& w = p.workloads[0];
-      w.batch = 1;
-      w.tokens = tokens;
-      set_in_place(w, false);
-      take_norm(w);
-      take_append(w);
-      lay_out(w);
-    });
-    expect_broken(outcome, "weights", "normalized");
-    expect_broken(outcome, "slots", "token");
-    EXPECT_EQ(outcome.of("good")->outcome, Outcome::measured);
-  }
-}
-
 TEST(Paired, WhatPrepareTakesStandsInTheRow) {
   rope_kernel slow = toy_kernel("slow");
   slow.prepare = [](const rope_problem*, void** state) {
