@@ -167,7 +167,6 @@ class KernelCell final : public HostCell {
       const bool workspace = workspace_.is_whole(), positions = data.positions_are_whole(),
                  outputs = data.outputs_are_whole();
       states_.hold(Entry::apply);
-      operands_.hold(Entry::apply);
       if (!workspace) entry_failed(Entry::apply, "wrote outside its workspace");
       if (!positions) entry_failed(Entry::apply, "wrote into its positions");
       if (!outputs) entry_failed(Entry::apply, "wrote past the end of an output");
@@ -229,9 +228,9 @@ class KernelCell final : public HostCell {
  private:
   bool drifts() const override { return bench::drifts(workload_, plan_.alternates); }
   std::int32_t call(std::uint64_t i) const {
-    if (!plan_.unfused) return states_.apply(i, *operands_.shown());
+    if (!plan_.unfused) return states_.apply(i);
     for (const NormPass& pass : norms_) normalize(pass);
-    const std::int32_t status = states_.apply(i, *operands_.shown());
+    const std::int32_t status = states_.apply(i);
     for (const CeilingSpan& s : copies_[lazy_.here().has_other_slots() ? 1 : 0])
       std::memcpy(s.out, s.in, static_cast<std::size_t>(s.row_bytes));
     return status;
@@ -259,25 +258,22 @@ class KernelCell final : public HostCell {
 
   void prepare() override {
     WorkloadData& data = lazy_.make();
-    rope_operands operands = data.operands(plan_.table, plan_.unfused);
     if (plan_.unfused) {
       norms_ = data.norm_passes();
       for (const bool changed : {false, true}) copies_[changed] = data.cache_spans(true, changed);
     }
     const auto take_workspace = [&](std::int64_t bytes) {
-      const bool is_there = failure_of([&] { workspace_ = AlignedBytes(bytes); }) == std::nullopt;
-      if (!is_there)
+      if (failure_of([&] { workspace_ = AlignedBytes(bytes); }))
         throw StepFailed{protocol::Status::skipped, "memory for its workspace could not be had"};
-      operands.workspace = bytes > 0 ? workspace_.data() : nullptr;
-      operands_ = ShownStruct<rope_operands>(operands);
+      return workspace_.data();
     };
-    states_.begin(data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE), take_workspace,
-                  row);
+    states_.begin(
+        data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE), take_workspace, 1,
+        [&](std::int64_t) { return data.operands(plan_.table, plan_.unfused); }, row);
   }
 
   const rope_kernel& kernel_;
   KernelPlan plan_;
-  ShownStruct<rope_operands> operands_{rope_operands{}};
   std::vector<NormPass> norms_;         // both: of what is unfused
   std::vector<CeilingSpan> copies_[2];  // to the slots before the change, and behind it
   AlignedBytes workspace_;

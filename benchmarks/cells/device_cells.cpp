@@ -182,7 +182,6 @@ class DeviceKernelCell final : public DeviceCell {
     if (refusal || !states_.have_begun() || call_count_ == 0) return !refusal;
     return guarded([&] {
       states_.hold(Entry::apply);
-      for (const ShownStruct<rope_operands>& operands : operands_) operands.hold(Entry::apply);
       if (!workspace_.touched().empty()) entry_failed(Entry::apply, "wrote outside its workspace");
       lazy_.here().hold_bytes();
       if (const std::string changed = device().left_changed(); !changed.empty())
@@ -238,18 +237,13 @@ class DeviceKernelCell final : public DeviceCell {
   void prepare() override {
     DeviceSets& data = lazy_.here();
     const auto take_workspace = [&](std::int64_t bytes) {
-      if (bytes > 0) {
-        workspace_ = DeviceBlock(device(), static_cast<std::size_t>(bytes), "the workspace");
-        device().wait_for_queued();
-      }
-      for (std::int64_t set = 0; set < sets(); ++set) {
-        rope_operands operands = data.operands(plan_.table, set);
-        operands.workspace = workspace_.pointer();
-        operands_.emplace_back(operands);
-      }
+      workspace_ = DeviceBlock(device(), static_cast<std::size_t>(bytes), "the workspace");
+      device().wait_for_queued();
+      return workspace_.pointer();
     };
-    states_.begin(data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE), take_workspace,
-                  row);
+    states_.begin(
+        data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE), take_workspace, sets(),
+        [&](std::int64_t set) { return data.operands(plan_.table, set); }, row);
     if ((kernel_.flags & ROPE_INTERPRETED) != 0) choose_how();
   }
 
@@ -257,7 +251,7 @@ class DeviceKernelCell final : public DeviceCell {
     std::int32_t status = ROPE_OK;
     hold_thread(Entry::apply, [&] {
       status = states_.apply(static_cast<std::uint64_t>(i / sets()),
-                             *operands_[static_cast<std::size_t>(i % sets())].shown());
+                             static_cast<std::size_t>(i % sets()));
     });
     hold_answer(Entry::apply, status);
   }
@@ -265,7 +259,6 @@ class DeviceKernelCell final : public DeviceCell {
   const rope_kernel& kernel_;
   KernelPlan plan_;
   bool is_captured_ = true;
-  std::vector<ShownStruct<rope_operands>> operands_;
   DeviceBlock workspace_;
   KernelStates states_;  // released before the workspace goes
 };
@@ -367,15 +360,18 @@ class DeviceFloorCell final : public DeviceCell {
  private:
   bool as_graph() const override { return !states_; }
   void prepare() override {
-    const auto no_workspace = [](std::int64_t) {};
-    if (states_) states_->begin(lazy_.here().inv_freq(false), no_workspace, row);
+    if (!states_) return;
+    DeviceSets& data = lazy_.here();
+    const auto operands = [&](std::int64_t set) { return data.operands(false, set); };
+    states_->begin(
+        data.inv_freq(false), [](std::int64_t) { return nullptr; }, sets(), operands, row);
   }
   void put(std::int64_t i) override {
     const std::int64_t set = i % sets();
     if (copies_)
       lazy_.here().put_floor_copy(set);
     else if (states_)
-      hold_answer(Entry::apply, states_->apply(0, lazy_.here().operands(false, set)));
+      hold_answer(Entry::apply, states_->apply(0, static_cast<std::size_t>(set)));
     else
       lazy_.module().launch("floor", 1, {});
   }

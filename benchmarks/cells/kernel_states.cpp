@@ -30,7 +30,9 @@ Operation back_from(const Workload& w) {
 }
 
 void KernelStates::begin(const std::vector<double>& inv_freq,
-                         const std::function<void(std::int64_t bytes)>& take_workspace,
+                         const std::function<void*(std::int64_t bytes)>& take_workspace,
+                         std::int64_t sets,
+                         const std::function<rope_operands(std::int64_t set)>& operands,
                          TimingRow& row) {
   const std::int32_t angles = plan_.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
   const std::span<Call> calls(calls_, plan_.alternates ? 2 : 1);
@@ -44,7 +46,12 @@ void KernelStates::begin(const std::vector<double>& inv_freq,
         row.workspace_bytes,
         static_cast<std::int64_t>(call.state.workspace_bytes(OnThread(), kernel_, problem)));
   }
-  take_workspace(row.workspace_bytes);
+  void* const workspace = row.workspace_bytes > 0 ? take_workspace(row.workspace_bytes) : nullptr;
+  for (std::int64_t set = 0; set < sets; ++set) {
+    rope_operands given = operands(set);
+    given.workspace = workspace;
+    operands_.emplace_back(given);
+  }
   have_begun_ = true;
   for (Call& call : calls) {
     if (kernel_.prepare == nullptr) break;
@@ -71,6 +78,7 @@ void KernelStates::hold(Entry which) const {
     call.problem.hold(which);
     call.state.hold(which);
   }
+  for (const ShownStruct<rope_operands>& operands : operands_) operands.hold(which);
 }
 
 void KernelStates::release() {

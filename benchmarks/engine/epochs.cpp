@@ -1,6 +1,18 @@
+// The protocol of an epoch, which is the calls of one contestant that are timed together.
+//
+// In a round each contestant has one, of as many calls for all of about one speed. In a fresh
+// round, which is every one unless a working set is large, all get new inputs, and each epoch
+// begins with outputs full of NaN; in others it begins with what the last call left. Of eight calls
+// or more, one more is made first, untimed. Then the clock runs. In each call every position is one
+// further than in the last, in each forward call of a kernel that turns forward and back in turn.
+// Before one call an element of the input changes, out of place one of each tensor; before another
+// call all weights and slots do. The number of calls is odd, so that data turned forward and back
+// end turned forward, and in place, in half of the rounds but the last, one call more. Then the
+// clock stops, and what a kernel may not do to the process, to its arguments and around its outputs
+// is looked for. About one round in 32 is judged, more of the first ones, and the last: the outputs
+// of a kernel by recheck(), another epoch of any smaller number of calls, untimed, in the same way,
+// and whether the outputs stay as they are if its threads may go on.
 #include "benchmarks/engine/epochs.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -22,7 +34,6 @@
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"
-#include "harness/watch/left_running.h"
 
 namespace ropewalk::bench {
 using namespace harness;
@@ -103,38 +114,6 @@ void note_start(Contestant& e, std::int64_t calls, double times) {
   if (calls < told_calls || times < slow_start) return;
   e.cell().row.slow_calls = calls;
   e.cell().row.slow_times = times;
-}
-
-// Pairs of calls after a pause. The 10th and the 31st of 40 sorted quotients bound their median:
-// P(B(40, 1/2) < 10) < 3.4e-4 at either end.
-constexpr std::size_t gap_pairs = 40;
-constexpr double gap_margin = 0.01;
-// A kernel may look at the length of a pause. Each lies between one of these and the next, in us.
-constexpr std::int64_t gaps_us[] = {100, 500, 2000, 5000};
-
-// The time of a call whose inputs came before a pause, over that of one whose inputs came after it,
-// sorted. Empty: there is a refusal, or the cell has none such.
-std::vector<double> quotients_after_gaps(Contestant& e, Crew& crew, ProcessWatch& watch,
-                                         std::chrono::microseconds pause) {
-  watch.about(e.cell().kernel());
-  std::vector<double> out;
-  double spun = 0;
-  for (std::size_t i = 0; i < gap_pairs; ++i) {
-    double call_s[2] = {};
-    for (const bool second : {false, true}) {
-      const bool is_given_before = second == (i % 2 == 0);
-      std::optional<Cell::Gap> gap;
-      crew.run_alone([&] { gap = e.cell().call_after_gap(is_given_before, pause); });
-      if (!gap) return {};
-      call_s[is_given_before ? 0 : 1] = gap->call_s;
-      spun += gap->spun;
-    }
-    out.push_back(call_s[0] / std::max(call_s[1], 1e-9));
-  }
-  double& told = e.cell().row.between_calls;
-  told = std::max(told, spun / (2 * gap_pairs));
-  std::ranges::sort(out);
-  return out;
 }
 
 bool ContestantCalls::get_ready(Contestant& e, bool refill) {
@@ -232,53 +211,6 @@ bool ContestantCalls::settle_by_own_clock(Contestant& e, double epoch_s, const C
   return true;
 }
 
-/// True for a kernel with threads, its own or its plugin's. A thread that loading began may rest in
-/// every call, so its kernel need not declare it.
-bool may_hide_work(const Contestant& e) {
-  return e.has_own_threads || has_own_tasks(e.cell().kernel());
-}
-
-// Of any number of calls, as a kernel may treat the last of many in another way than one alone.
-/// Whether the outputs of an epoch stay as its last call left them. Otherwise it has a refusal.
-/// Without `refill` the calls begin with what the buffers hold.
-bool rests_after_calls(Contestant& e, Crew& crew, ProcessWatch& watch, bool refill,
-                       std::uint64_t random) {
-  if (e.cell().kernel() == nullptr) return true;
-  watch.about(e.cell().kernel());
-  crew.run_alone([&] {
-    Cell& cell = e.cell();
-    const auto calls = static_cast<std::int64_t>(next_random(random) % std::uint64_t(e.calls)) + 1;
-    if (cell.ready(refill)) cell.completes_calls(cell.draw_epoch(calls, random));
-  });
-  return !e.cell().refusal;
-}
-
-// The same calls of the baseline tell what a pause itself does.
-/// Of a kernel that may hide work: whether a call takes as long after a pause if its inputs are
-/// there before it as if they come after it. Otherwise its threads work between calls, and it has a
-/// refusal. Notes in its row what the threads used meanwhile. True for other kernels.
-bool rests_between_calls(Contestant& e, Contestant& baseline, Crew& crew, ProcessWatch& watch,
-                         std::uint64_t random) {
-  if (!may_hide_work(e)) return true;
-  for (std::size_t i = 0; i + 1 < std::size(gaps_us); ++i) {
-    const auto room = static_cast<std::uint64_t>(gaps_us[i + 1] - gaps_us[i]);
-    const std::chrono::microseconds pause(gaps_us[i] +
-                                          static_cast<std::int64_t>(next_random(random) % room));
-    const auto own = quotients_after_gaps(e, crew, watch, pause);
-    const auto usual = quotients_after_gaps(baseline, crew, watch, pause);
-    if (own.empty() || usual.empty()) return !e.cell().refusal;
-    const double least = std::min(usual[gap_pairs / 4 - 1], 1.0) - gap_margin;
-    if (own[gap_pairs - gap_pairs / 4] >= least) continue;
-    e.cell().refusal =
-        Refusal{Outcome::broken,
-                fmt::format("works between calls: a call takes {:.0f} % of its time if its inputs "
-                            "are there {:.1f} ms before it",
-                            100 * own[gap_pairs / 2], static_cast<double>(pause.count()) / 1000)};
-    return false;
-  }
-  return true;
-}
-
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
@@ -335,148 +267,10 @@ class GroupRounds : ContestantCalls {
   }
 
  private:
-  /// As many rounds as the plan says, and once more if some contestant was slow in the first ones.
-  Contestant* run_as_many(Oracle& oracle) {
-    for (const bool again : {false, true}) {
-      choose_calls(contestants_, epoch_s_);
-      const auto orders = shortened(round_orders(count(), plan_.rounds, order_seed_));
-      if (Contestant* refused = run_rounds(orders, {fewest_judged, true}, oracle)) return refused;
-      if (again || !note_late_ones(contestants_)) break;
-      for (Contestant& e : contestants_) e.forget_rounds();
-    }
-    return nullptr;
-  }
-
-  /// As many designs as fit into the time, but at least a part of one. If some contestant was slow
-  /// in the first, it does not count.
-  Contestant* run_designs(Oracle& oracle) {
-    choose_calls(contestants_, epoch_s_);
-    std::uint64_t seed = order_seed_;
-    double& round_s = of_.round_s;
-    if (round_s == 0) round_s = overhead * epochs_s();
-    bool checks_starts = is_first_;
-    std::size_t judged_first = is_first_ ? fewest_judged : fewest_judged_later;
-    for (bool ends = false; !ends;) {
-      auto orders = round_orders(count(), 1, next_random(seed));
-      const double fit = std::max(Seconds(*until_ - Clock::now()).count() / round_s, 0.0);
-      ends = fit < 2 * static_cast<double>(orders.size());
-      if (fit < static_cast<double>(orders.size()))
-        orders.resize(
-            std::min(std::max(static_cast<std::size_t>(fit), fewest_rounds), orders.size()));
-      const auto began = Clock::now();
-      const std::size_t offset = next_random(random_) % (stack_page / stack_step) * stack_step;
-      // Where few rounds fit, each that is judged costs some others.
-      const std::size_t judged_now =
-          std::min(std::exchange(judged_first, 0), ends ? 1 : orders.size());
-      const Batch batch{judged_now, ends};
-      Contestant* refused =
-          at_stack_offset(offset, [&] { return run_rounds(orders, batch, oracle); });
-      if (refused != nullptr) return refused;
-      const double took_s = Seconds(Clock::now() - began).count();
-      of_.rounds_s += took_s;
-      round_s = took_s / static_cast<double>(orders.size());
-      if (!std::exchange(checks_starts, false) || !note_late_ones(contestants_)) continue;
-      for (Contestant& e : contestants_) e.forget_rounds();
-      choose_calls(contestants_, epoch_s_);
-      judged_first = fewest_judged;
-      ends = false;
-    }
-    return nullptr;
-  }
-
-  struct Batch {
-    std::size_t judged;  ///< at least so many of its rounds; 0: as chance has it
-    bool is_last;
-  };
-  Contestant* run_rounds(const std::vector<std::vector<int>>& orders, const Batch& batch,
-                         Oracle& oracle) {
-    const std::vector<bool> judged = judged_rounds(orders.size(), batch);
-    for (std::size_t round = 0; round < orders.size(); ++round) {
-      const bool last = batch.is_last && round + 1 == orders.size();
-      const bool fresh = last || one_in(refreshes_one_in_);
-      if (fresh) refresh();
-      const bool even = adds_calls_ && !last && one_in(2);
-      for (const int i : orders[round]) {
-        Contestant& e = contestants_[static_cast<std::size_t>(i)];
-        if (!epoch(e, {fresh, judged[round], even}, oracle)) return &e;
-      }
-    }
-    return nullptr;
-  }
-
-  double left_of_group_s() const { return Seconds(*of_.group_until - Clock::now()).count(); }
-
   void refresh() {
     const std::uint64_t seed = next_random(random_);
     crew_.run([&](int i) { memory_.refresh(i, seed + static_cast<std::uint64_t>(i)); });
   }
-
-  int count() const { return static_cast<int>(contestants_.size()); }
-  double epochs_s() const {  // of a round
-    double sum = 0;
-    for (const Contestant& e : contestants_) sum += e.call_s * static_cast<double>(e.calls);
-    return sum;
-  }
-
-  /// Which rounds are judged: some of them by chance, and the last, so that a lasting error is
-  /// seen.
-  std::vector<bool> judged_rounds(std::size_t rounds, const Batch& batch) {
-    std::vector<bool> judged(rounds, false);
-    judged.back() = batch.is_last;
-    const std::size_t by_chance = (rounds + next_random(random_) % judged_one_in) / judged_one_in;
-    const std::size_t wanted = std::max(by_chance, batch.judged);
-    for (std::size_t drawn = 0; drawn < wanted; ++drawn)
-      judged[next_random(random_) % rounds] = true;
-    return judged;
-  }
-
-  /// The epochs of the group, if its time counts: those of an earlier placement or launch, or
-  /// chosen by pairs of the baseline and its twin. Returns one that refused; NULL: none.
-  Contestant* choose_epoch() {
-    if (!until_ || !is_first_ || contestants_.front().cell().own_calls()) return nullptr;
-    if (const auto known = plan_.epochs_s.find(of_.name); known != plan_.epochs_s.end()) {
-      epoch_s_ = known->second;
-      return nullptr;
-    }
-    if (contestants_.size() < 2 || !contestants_[1].cell().row.is_twin()) return nullptr;
-    if (!of_.group_until || left_of_group_s() < worth_a_trial_s) return nullptr;
-    Contestant* refused = nullptr;
-    const auto time_pair = [&](std::int64_t calls) -> std::optional<TrialPair> {
-      const auto began = Clock::now();
-      double wall_s[2] = {};
-      refresh();
-      for (const std::size_t i : {0u, 1u}) {
-        Contestant& e = contestants_[i];
-        announce(e);
-        e.calls = calls;
-        const auto time = make_epoch(e, calls, true);
-        if (!time) refused = &e;
-        if (!time) return {};
-        wall_s[i] = time->wall_s;
-      }
-      return TrialPair{wall_s[0] / wall_s[1], Seconds(Clock::now() - began).count()};
-    };
-    if (const auto chosen = epoch_of_least_cost(contestants_.front().call_s, time_pair))
-      epoch_s_ = *chosen;
-    return refused;
-  }
-
-  std::vector<std::vector<int>> shortened(std::vector<std::vector<int>> orders) const {
-    const auto affordable = static_cast<std::int64_t>(plan_.group_s / epochs_s());
-    // Fewer rounds of three launches may give no interval.
-    const auto fewest = static_cast<std::int64_t>(6 + std::bit_width(contestants_.size()));
-    const auto most = static_cast<std::size_t>(std::max(affordable, fewest));
-    if (orders.size() > most) orders.resize(most);
-    return orders;
-  }
-
-  /// In place, each call changes what it is given. So large buffers need no other.
-  bool rests(Contestant& e) {
-    const bool refill = refreshes_one_in_ == 1 || !is_in_place(memory_.workload());
-    return rests_after_calls(e, crew_, watch_, refill, next_random(random_));
-  }
-
-  bool one_in(std::uint64_t count) { return next_random(random_) % count == 0; }
 
   struct Round {
     bool fresh, judged;
@@ -549,6 +343,144 @@ class GroupRounds : ContestantCalls {
     watch_.check("apply");  // the calls that were judged are this kernel's own
     return !e.cell().refusal;
   }
+
+  /// In place, each call changes what it is given. So large buffers need no other.
+  bool rests(Contestant& e) {
+    const bool refill = refreshes_one_in_ == 1 || !is_in_place(memory_.workload());
+    return rests_after_calls(e, crew_, watch_, refill, next_random(random_));
+  }
+
+  struct Batch {
+    std::size_t judged;  ///< at least so many of its rounds; 0: as chance has it
+    bool is_last;
+  };
+  /// Which rounds are judged: some of them by chance, and the last, so that a lasting error is
+  /// seen.
+  std::vector<bool> judged_rounds(std::size_t rounds, const Batch& batch) {
+    std::vector<bool> judged(rounds, false);
+    judged.back() = batch.is_last;
+    const std::size_t by_chance = (rounds + next_random(random_) % judged_one_in) / judged_one_in;
+    const std::size_t wanted = std::max(by_chance, batch.judged);
+    for (std::size_t drawn = 0; drawn < wanted; ++drawn)
+      judged[next_random(random_) % rounds] = true;
+    return judged;
+  }
+
+  Contestant* run_rounds(const std::vector<std::vector<int>>& orders, const Batch& batch,
+                         Oracle& oracle) {
+    const std::vector<bool> judged = judged_rounds(orders.size(), batch);
+    for (std::size_t round = 0; round < orders.size(); ++round) {
+      const bool last = batch.is_last && round + 1 == orders.size();
+      const bool fresh = last || one_in(refreshes_one_in_);
+      if (fresh) refresh();
+      const bool even = adds_calls_ && !last && one_in(2);
+      for (const int i : orders[round]) {
+        Contestant& e = contestants_[static_cast<std::size_t>(i)];
+        if (!epoch(e, {fresh, judged[round], even}, oracle)) return &e;
+      }
+    }
+    return nullptr;
+  }
+
+  /// As many rounds as the plan says, and once more if some contestant was slow in the first ones.
+  Contestant* run_as_many(Oracle& oracle) {
+    for (const bool again : {false, true}) {
+      choose_calls(contestants_, epoch_s_);
+      const auto orders = shortened(round_orders(count(), plan_.rounds, order_seed_));
+      if (Contestant* refused = run_rounds(orders, {fewest_judged, true}, oracle)) return refused;
+      if (again || !note_late_ones(contestants_)) break;
+      for (Contestant& e : contestants_) e.forget_rounds();
+    }
+    return nullptr;
+  }
+
+  /// As many designs as fit into the time, but at least a part of one. If some contestant was slow
+  /// in the first, it does not count.
+  Contestant* run_designs(Oracle& oracle) {
+    choose_calls(contestants_, epoch_s_);
+    std::uint64_t seed = order_seed_;
+    double& round_s = of_.round_s;
+    if (round_s == 0) round_s = overhead * epochs_s();
+    bool checks_starts = is_first_;
+    std::size_t judged_first = is_first_ ? fewest_judged : fewest_judged_later;
+    for (bool ends = false; !ends;) {
+      auto orders = round_orders(count(), 1, next_random(seed));
+      const double fit = std::max(Seconds(*until_ - Clock::now()).count() / round_s, 0.0);
+      ends = fit < 2 * static_cast<double>(orders.size());
+      if (fit < static_cast<double>(orders.size()))
+        orders.resize(
+            std::min(std::max(static_cast<std::size_t>(fit), fewest_rounds), orders.size()));
+      const auto began = Clock::now();
+      const std::size_t offset = next_random(random_) % (stack_page / stack_step) * stack_step;
+      // Where few rounds fit, each that is judged costs some others.
+      const std::size_t judged_now =
+          std::min(std::exchange(judged_first, 0), ends ? 1 : orders.size());
+      const Batch batch{judged_now, ends};
+      Contestant* refused =
+          at_stack_offset(offset, [&] { return run_rounds(orders, batch, oracle); });
+      if (refused != nullptr) return refused;
+      const double took_s = Seconds(Clock::now() - began).count();
+      of_.rounds_s += took_s;
+      round_s = took_s / static_cast<double>(orders.size());
+      if (!std::exchange(checks_starts, false) || !note_late_ones(contestants_)) continue;
+      for (Contestant& e : contestants_) e.forget_rounds();
+      choose_calls(contestants_, epoch_s_);
+      judged_first = fewest_judged;
+      ends = false;
+    }
+    return nullptr;
+  }
+
+  double left_of_group_s() const { return Seconds(*of_.group_until - Clock::now()).count(); }
+
+  int count() const { return static_cast<int>(contestants_.size()); }
+  double epochs_s() const {  // of a round
+    double sum = 0;
+    for (const Contestant& e : contestants_) sum += e.call_s * static_cast<double>(e.calls);
+    return sum;
+  }
+
+  /// The epochs of the group, if its time counts: those of an earlier placement or launch, or
+  /// chosen by pairs of the baseline and its twin. Returns one that refused; NULL: none.
+  Contestant* choose_epoch() {
+    if (!until_ || !is_first_ || contestants_.front().cell().own_calls()) return nullptr;
+    if (const auto known = plan_.epochs_s.find(of_.name); known != plan_.epochs_s.end()) {
+      epoch_s_ = known->second;
+      return nullptr;
+    }
+    if (contestants_.size() < 2 || !contestants_[1].cell().row.is_twin()) return nullptr;
+    if (!of_.group_until || left_of_group_s() < worth_a_trial_s) return nullptr;
+    Contestant* refused = nullptr;
+    const auto time_pair = [&](std::int64_t calls) -> std::optional<TrialPair> {
+      const auto began = Clock::now();
+      double wall_s[2] = {};
+      refresh();
+      for (const std::size_t i : {0u, 1u}) {
+        Contestant& e = contestants_[i];
+        announce(e);
+        e.calls = calls;
+        const auto time = make_epoch(e, calls, true);
+        if (!time) refused = &e;
+        if (!time) return {};
+        wall_s[i] = time->wall_s;
+      }
+      return TrialPair{wall_s[0] / wall_s[1], Seconds(Clock::now() - began).count()};
+    };
+    if (const auto chosen = epoch_of_least_cost(contestants_.front().call_s, time_pair))
+      epoch_s_ = *chosen;
+    return refused;
+  }
+
+  std::vector<std::vector<int>> shortened(std::vector<std::vector<int>> orders) const {
+    const auto affordable = static_cast<std::int64_t>(plan_.group_s / epochs_s());
+    // Fewer rounds of three launches may give no interval.
+    const auto fewest = static_cast<std::int64_t>(6 + std::bit_width(contestants_.size()));
+    const auto most = static_cast<std::size_t>(std::max(affordable, fewest));
+    if (orders.size() > most) orders.resize(most);
+    return orders;
+  }
+
+  bool one_in(std::uint64_t count) { return next_random(random_) % count == 0; }
 
   void finish(double stolen) {
     for (Contestant& e : contestants_) {
