@@ -1,6 +1,7 @@
 #include "benchmarks/cells/pristine_input.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "benchmarks/workloads/traffic.h"
@@ -33,61 +34,41 @@ PristineInput::PristineInput(std::int64_t bytes, Dtype dtype, std::uint64_t& ran
 }
 
 void PristineInput::refresh(std::uint64_t seed) {
-  flip(next_random(seed) & changeable_);
+  const std::uint64_t flips = next_random(seed) & changeable_;
+  for (std::uint64_t& word : kept_) word ^= flips;
 }
 
-void PristineInput::copy_to(std::byte* to) {
-  for_each_piece([&](std::int64_t at, std::size_t bytes, const std::byte* from) {
-    std::memcpy(to + at, from, bytes);
-    return true;
-  });
-}
-
-bool PristineInput::is_equal_to(const std::byte* other) {
-  bool equal = true;
-  for_each_piece([&](std::int64_t at, std::size_t bytes, const std::byte* here) {
-    equal = std::memcmp(here, other + at, bytes) == 0;
-    return equal;
-  });
-  return equal;
+bool PristineInput::is_equal_to(const std::byte* other) const {
+  std::vector<std::byte> here(1 << 16);
+  for (std::int64_t at = 0; at < bytes_; at += std::ssize(here)) {
+    const auto bytes = static_cast<std::size_t>(std::min(bytes_ - at, std::ssize(here)));
+    read(at, bytes, here.data());
+    if (std::memcmp(here.data(), other + at, bytes) != 0) return false;
+  }
+  return true;
 }
 
 void PristineInput::read(std::int64_t at, std::size_t bytes, std::byte* to) const {
   const std::int64_t end = at + static_cast<std::int64_t>(bytes);
-  for (std::int64_t from = at; from < end;) {
-    const std::int64_t piece = from / most_kept_bytes, in_piece = from % most_kept_bytes;
-    const std::int64_t count = std::min(end - from, most_kept_bytes - in_piece);
-    std::memcpy(to + (from - at), data() + in_piece, static_cast<std::size_t>(count));
-    if (const std::uint64_t flips = flips_of(piece); flips != 0)
-      for (std::int64_t i = 0; i < count; ++i)
-        to[from - at + i] ^= bytes_of(&flips)[(in_piece + i) % 8];
-    from += count;
+  for (std::int64_t count = 0; at < end; at += count, to += count) {
+    const std::int64_t piece = at / most_kept_bytes, in_piece = at % most_kept_bytes;
+    count = std::min(end - at, most_kept_bytes - in_piece);
+    std::memcpy(to, reinterpret_cast<const std::byte*>(kept_.data()) + in_piece,
+                static_cast<std::size_t>(count));
+    std::uint64_t flips = 0;  // what this repetition differs by from the first
+    for (int bit = 0; piece >> bit != 0; ++bit)
+      if ((piece >> bit & 1) != 0) flips ^= flips_of_bit(bit);
+    if (flips == 0) continue;
+    flips = std::rotr(flips, static_cast<int>(in_piece % 8 * 8));
+    std::int64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+      std::uint64_t word;
+      std::memcpy(&word, to + i, 8);
+      word ^= flips;
+      std::memcpy(to + i, &word, 8);
+    }
+    for (; i < count; ++i) to[i] ^= static_cast<std::byte>(flips >> i % 8 * 8);
   }
-}
-
-std::uint64_t PristineInput::flips_of(std::int64_t piece) const {
-  std::uint64_t flips = 0;
-  for (int bit = 0; piece >> bit != 0; ++bit)
-    if ((piece >> bit & 1) != 0) flips ^= flips_of_bit(bit);
-  return flips;
-}
-
-template <class Use>
-void PristineInput::for_each_piece(Use&& use) {
-  std::int64_t piece = 0;
-  for (std::int64_t at = 0; at < bytes_; at += most_kept_bytes) {
-    const std::int64_t bytes = std::min(most_kept_bytes, bytes_ - at);
-    if (!use(at, static_cast<std::size_t>(bytes), data())) break;
-    if (at + bytes == bytes_) break;
-    flip(flips_of(piece) ^ flips_of(piece + 1));
-    ++piece;
-  }
-  flip(flips_of(piece));
-}
-
-void PristineInput::flip(std::uint64_t flips) {
-  if (flips == 0) return;
-  for (std::uint64_t& word : kept_) word ^= flips;
 }
 
 }  // namespace ropewalk::bench

@@ -17,8 +17,8 @@ class PristineInput {
   PristineInput(std::int64_t bytes, Dtype dtype, std::uint64_t& random);
   /// Makes new numbers of the old ones: changes the same bits of sign and mantissa in all of them.
   void refresh(std::uint64_t seed);
-  void copy_to(std::byte* to);
-  bool is_equal_to(const std::byte* other);
+  void copy_to(std::byte* to) const { read(0, static_cast<std::size_t>(bytes_), to); }
+  bool is_equal_to(const std::byte* other) const;
   /// Copies the bytes from `at` on.
   void read(std::int64_t at, std::size_t bytes, std::byte* to) const;
   /// The piece that is kept, padded to 16 bytes.
@@ -30,17 +30,6 @@ class PristineInput {
   }
 
  private:
-  static const std::byte* bytes_of(const std::uint64_t* words) {
-    return reinterpret_cast<const std::byte*>(words);
-  }
-  /// What repetition `piece` differs by from the first.
-  std::uint64_t flips_of(std::int64_t piece) const;
-  const std::byte* data() const { return bytes_of(kept_.data()); }
-  /// Calls use(at, bytes, content) for each repetition, until it returns false.
-  template <class Use>
-  void for_each_piece(Use&& use);
-  void flip(std::uint64_t flips);
-
   std::int64_t bytes_ = 0;
   std::uint64_t changeable_ = 0, seed_ = 0;
   std::vector<std::uint64_t> kept_;

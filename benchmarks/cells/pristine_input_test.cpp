@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t bytes = 3 * most_kept_bytes + 4 * 77;
 
-std::vector<std::byte> copied(PristineInput& input) {
+std::vector<std::byte> copied(const PristineInput& input) {
   std::vector<std::byte> out(bytes);
   input.copy_to(out.data());
   return out;

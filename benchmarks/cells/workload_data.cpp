@@ -30,19 +30,6 @@ namespace {
 
 constexpr int tail_value = 0xa5;
 
-template <class Data>
-void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
-                const std::vector<double>& inv_freq) {
-  Data* to_cos = reinterpret_cast<Data*>(cos);
-  Data* to_sin = reinterpret_cast<Data*>(sin);
-  for (std::int64_t position = 0; position < rows; ++position)
-    for (const double frequency : inv_freq) {
-      const double angle_rad = static_cast<double>(position) * frequency;
-      *to_cos++ = Data{static_cast<TableOf<Data>>(std::cos(angle_rad))};
-      *to_sin++ = Data{static_cast<TableOf<Data>>(std::sin(angle_rad))};
-    }
-}
-
 /// A number in [0, count).
 std::int64_t below(std::int64_t count, std::uint64_t& random) {
   return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
@@ -166,7 +153,14 @@ void WorkloadMemory::place_positions(void* read, std::uint64_t& random) {
 void fill_tables(const Workload& w, const std::vector<double>& inv_freq, std::byte* cos,
                  std::byte* sin) {
   with_floating_type(harness::table_dtype(w), [&]<class Data>(std::type_identity<Data>) {
-    fill_table<Data>(cos, sin, max_position_of(w) + 1, inv_freq);
+    auto* to_cos = reinterpret_cast<Data*>(cos);
+    auto* to_sin = reinterpret_cast<Data*>(sin);
+    for (std::int64_t position = 0; position <= max_position_of(w); ++position)
+      for (const double frequency : inv_freq) {
+        const double angle_rad = static_cast<double>(position) * frequency;
+        *to_cos++ = Data{static_cast<TableOf<Data>>(std::cos(angle_rad))};
+        *to_sin++ = Data{static_cast<TableOf<Data>>(std::sin(angle_rad))};
+      }
   });
 }
 
