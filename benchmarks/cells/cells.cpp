@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/median.h"
 #include "base/random.h"
 #include "benchmarks/ceilings/ceilings.h"
 #include "benchmarks/cells/kernel_states.h"
@@ -361,12 +362,7 @@ std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data
 }
 
 void take_medians(TimingRow& row) {
-  std::vector<double> ns = row.ns_per_token;
-  std::ranges::sort(ns);
-  const std::size_t half = ns.size() / 2;
-  row.ns_per_token_median = ns.empty()           ? 0
-                            : ns.size() % 2 == 1 ? ns[half]
-                                                 : (ns[half - 1] + ns[half]) / 2;
+  row.ns_per_token_median = median_of(row.ns_per_token);
   const double call_ns = row.ns_per_token_median * static_cast<double>(row.tokens);
   row.gb_per_s_median = call_ns > 0 ? static_cast<double>(row.bytes) / call_ns : 0;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/median.h"
 #include "benchmarks/ceilings/ceilings.h"
 #include "benchmarks/ceilings/device_functions.h"
 #include "benchmarks/cells/kernel_states.h"
@@ -315,9 +316,9 @@ class DeviceCeilingCell final : public DeviceCell {
       }
     double least_s = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < all.size(); ++i) {
-      std::nth_element(times_s[i].begin(), times_s[i].begin() + rounds / 2, times_s[i].end());
-      if (times_s[i][rounds / 2] >= least_s) continue;
-      least_s = times_s[i][rounds / 2];
+      const double time_s = median_of(times_s[i]);
+      if (time_s >= least_s) continue;
+      least_s = time_s;
       variant_ = all[i].name;
     }
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/median.h"
 #include "base/random.h"
 
 namespace ropewalk::bench {
@@ -58,20 +59,15 @@ namespace {
 
 constexpr double late_step = 1.5;
 
-double median(std::vector<double> of) {
-  std::nth_element(of.begin(), of.begin() + std::ssize(of) / 2, of.end());
-  return of[of.size() / 2];
-}
-
 /// The median of the last half of the rounds.
 double later_median(const std::vector<double>& rounds) {
-  return median({rounds.begin() + std::ssize(rounds) / 2, rounds.end()});
+  return median_of({rounds.begin() + std::ssize(rounds) / 2, rounds.end()});
 }
 
 /// The median of the first quarter of six rounds or more, as a multiple of the last half's.
 double step_of(const std::vector<double>& rounds) {
   const auto first = std::max<std::ptrdiff_t>(std::ssize(rounds) / 4, 3);
-  return median({rounds.begin(), rounds.begin() + first}) / later_median(rounds);
+  return median_of({rounds.begin(), rounds.begin() + first}) / later_median(rounds);
 }
 
 }  // namespace
@@ -89,7 +85,7 @@ void Contestant::forget_rounds() {
 bool note_late_ones(std::vector<Contestant>& contestants) {
   std::vector<double> steps;
   for (const Contestant& e : contestants) steps.push_back(step_of(e.cell().row.ns_per_token));
-  const double usual = std::max(median(steps), 1.0);
+  const double usual = std::max(median_of(steps), 1.0);
   bool any = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Contestant& e = contestants[i];

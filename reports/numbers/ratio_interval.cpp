@@ -125,14 +125,6 @@ std::vector<double> u_cdf(std::size_t m, std::size_t n) {
 
 }  // namespace
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*std::max_element(values.begin(), middle) + *middle) / 2;
-}
-
 bool is_clear_of(const Interval& interval, double margin) {
   return interval.rounds > 0 && (interval.high < 1 - margin || interval.low > 1 + margin);
 }

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/median.h"
+
 namespace ropewalk::report {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -31,8 +33,6 @@ struct Interval {
 
 /// The logarithms of the ratios of each launch, in the order of its rounds.
 using LaunchLogs = std::vector<std::vector<double>>;
-
-double median_of(std::vector<double> values);  ///< returns 0 for an empty list
 
 /// The sign test's interval for a median: exact, and valid for any distribution of independent
 /// values. Takes logarithms of ratios and returns ratios. `error` in (0, 1) is 1 - the requested
