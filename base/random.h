@@ -22,6 +22,11 @@ constexpr std::uint64_t next_random(std::uint64_t& state) {
   return mix(state += random_step);
 }
 
+/// A number in [0, count); count is above 0.
+constexpr std::int64_t random_below(std::int64_t count, std::uint64_t& state) {
+  return static_cast<std::int64_t>(next_random(state) % static_cast<std::uint64_t>(count));
+}
+
 /// A seed that nothing foresees. A static std::random_device would need glibc 2.36 (arc4random).
 inline std::uint64_t fresh_seed() {
   std::uint64_t seed = 0;

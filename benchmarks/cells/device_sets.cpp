@@ -12,7 +12,6 @@
 #include "base/random.h"
 #include "base/system/memory_limits.h"
 #include "benchmarks/ceilings/device_functions.h"
-#include "benchmarks/cells/workload_data.h"
 #include "benchmarks/workloads/traffic.h"
 #include "harness/process/step_failed.h"
 #include "harness/watch/entries.h"
@@ -242,11 +241,8 @@ void DeviceSets::hold_constants() const {
 }
 
 void DeviceSets::choose(std::int64_t set, std::uint64_t& random) {
-  const auto below = [&](std::int64_t count) {
-    return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
-  };
   judged_set_ = set;
-  changes_ = {{place(0, below(tokens_), 0), 0}};
+  changes_ = {{place(0, random_below(tokens_, random), 0), 0}};
   left_at_.reset();
 }
 

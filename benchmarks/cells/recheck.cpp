@@ -48,8 +48,7 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadMemory&
   for (std::int64_t i = 0; i < quarter; ++i) {
     chosen.push_back(i);
     chosen.push_back(tokens - 1 - i);
-    chosen.push_back(
-        static_cast<std::int64_t>(next_random(seed) % static_cast<std::uint64_t>(tokens)));
+    chosen.push_back(random_below(tokens, seed));
   }
   std::partial_sort(
       all.begin(), all.begin() + quarter, all.end(), [&](std::int64_t a, std::int64_t b) {
@@ -222,13 +221,13 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   const std::int64_t most = expected.rows == Rows::exactly ? most_heads : most_lengths;
   std::vector<std::int64_t> tokens;
   if (expected.rows != Rows::not_at_all) tokens = chosen_tokens(w, data, most, seed);
-  const auto heads = static_cast<std::uint64_t>(std::ssize(tokens) * heads_of(w));
+  const std::int64_t heads = std::ssize(tokens) * heads_of(w);
   for (const std::int64_t token : tokens) {
     const auto rotations = judge.rotations(expected.all, token);
     for (std::size_t tensor = 0; tensor < w.tensors.size(); ++tensor)
       for (std::int64_t head = 0; head < w.tensors[tensor].heads; ++head)
         if (const HeadPlace at = data.place(tensor, token, head);
-            static_cast<std::int64_t>(next_random(seed) % heads) < most ||
+            random_below(heads, seed) < most ||
             std::ranges::find(data.changes(), at) != data.changes().end())
           if (std::string wrong = fault(at, rotations); !wrong.empty()) return wrong;
   }

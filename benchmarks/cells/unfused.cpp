@@ -1,4 +1,6 @@
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "benchmarks/cells/workload_data.h"
 #include "kernels/api/cpu_features.h"

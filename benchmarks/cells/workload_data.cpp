@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 #include <new>
-#include <span>
 #include <stdexcept>
 #include <string_view>
 
@@ -18,150 +17,15 @@
 #include "base/system/memory_limits.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
-#include "harness/cases/axes.h"
-#include "harness/cases/fused.h"
 #include "harness/cases/stored.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/step_failed.h"
 
 namespace ropewalk::bench {
 using harness::Operand;
+
 namespace {
-
 constexpr int tail_value = 0xa5;
-
-/// A number in [0, count).
-std::int64_t below(std::int64_t count, std::uint64_t& random) {
-  return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
-}
-
-/// Every position once in a random order, and then the first of them again.
-void scatter_all(std::int32_t* positions, std::int64_t held, std::uint64_t& random) {
-  for (std::int64_t i = 0; i < cold_position_count; ++i) {
-    const auto j =
-        static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(i + 1));
-    positions[i] = positions[j];
-    positions[j] = static_cast<std::int32_t>(i);
-  }
-  for (std::int64_t i = cold_position_count; i < held; ++i)
-    positions[i] = positions[i - cold_position_count];
-}
-
-}  // namespace
-
-WorkloadMemory::WorkloadMemory(const Workload& w)
-    : workload_(w),
-      inv_freq_(inv_freq_of(w, false)),
-      inv_freq_f32_(inv_freq_of(w, true)),
-      tokens_(w.batch * w.tokens) {
-  lay_out(call_, false);
-  if (is_fusing(w)) lay_out(alone_, true);
-  make_constants();
-}
-
-void WorkloadMemory::lay_out(harness::Problem& p, bool unfused) {
-  p.source = timed_case(workload_, true, workload_.operation, unfused);
-  p.asked = make_problem(workload_, inv_freq_, ROPE_ANGLES_TABLE, workload_.operation, &p, unfused);
-  std::vector<harness::BufferLayout> own = harness::place_operands(p);
-  std::vector<int> among;
-  for (harness::BufferLayout& b : own) {
-    if (const std::size_t both = b.name.find("in_out"); both != std::string::npos)
-      b.name.erase(both, 3);
-    auto at = std::ranges::find(buffers_, b.name, &harness::BufferLayout::name);
-    if (at == buffers_.end()) at = buffers_.insert(at, b);
-    at->elements = std::max(at->elements, b.elements);
-    among.push_back(static_cast<int>(at - buffers_.begin()));
-  }
-  for (auto& of_role : p.places)
-    for (harness::Place& place : of_role)
-      if (place.buffer >= 0) place.buffer = among[static_cast<std::size_t>(place.buffer)];
-}
-
-// Behind a change the tokens of a batch have each other's slots, or one token another.
-void WorkloadMemory::make_constants() {
-  std::vector<std::int64_t>& others = call_.other_slots;
-  others = call_.slots = harness::slots_of(workload_);
-  if (others.size() == 1)
-    others[0] = (others[0] + 1) % (harness::pages_of(workload_) * workload_.page_size);
-  else if (!others.empty())
-    std::rotate(others.begin(), others.begin() + 1, others.end());
-  constexpr std::size_t line = 64;
-  std::uint64_t random = seed_of_name(1, workload_.name);
-  for (const harness::BufferLayout& b : buffers_) {
-    constants_at_.push_back(constants_[0].size());
-    if (!is_constant(b)) continue;
-    for (const int side : {0, 1}) {
-      std::vector<std::byte> own(static_cast<std::size_t>(bytes_of(b)));
-      if (b.role == Operand::slot)
-        harness::fill_slots(side == 0 ? call_.slots : others, b.dtype, own);
-      for (std::int64_t i = 0; i < b.elements && b.role == Operand::weight; ++i)
-        harness::store(own, b.dtype, i,
-                       0.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-52);
-      own.resize((own.size() + line - 1) / line * line);
-      constants_[side].insert(constants_[side].end(), own.begin(), own.end());
-    }
-  }
-}
-
-harness::GivenHead WorkloadMemory::given_head(std::uint32_t tensor, const std::byte* in) const {
-  const int weight = call_.buffer(Operand::weight, tensor);
-  const std::byte* const constants = constants_[placement_].data();
-  return {call_.asked, call_.norm, tensor, in,
-          weight < 0 ? nullptr : constants + constants_at_[static_cast<std::size_t>(weight)]};
-}
-
-rope_operands WorkloadMemory::operands_of(
-    const harness::Problem& p, bool table,
-    const std::function<const std::byte*(std::size_t buffer)>& begin) const {
-  std::vector<harness::Given> given;
-  for (const harness::OperandLayout& o : harness::operands_of(p.asked, p)) {
-    const harness::Place& place = p.place(o.role, o.tensor);
-    if (place.buffer < 0 || (!table && (o.role == Operand::cos || o.role == Operand::sin)))
-      continue;
-    given.push_back({o.role, o.tensor,
-                     begin(static_cast<std::size_t>(place.buffer)) + place.at * o.element_bytes});
-  }
-  return operands_at(given, p, operand_nodes_);
-}
-
-void WorkloadMemory::place_positions(void* read, std::uint64_t& random) {
-  const Workload& w = workload_;
-  first_positions_.resize(static_cast<std::size_t>(positions_held(w)));
-  if (w.cold) scatter_all(first_positions_.data(), std::ssize(first_positions_), random);
-  for (std::int64_t i = 0; i < tokens_ && !w.cold; ++i) {
-    const auto scattered = below(scattered_position_count, random);
-    first_positions_[static_cast<std::size_t>(i)] =
-        static_cast<std::int32_t>(w.scattered ? scattered : i % w.tokens);
-  }
-  // In a picture of rows of eight patches. What is scattered is text, whose axes are equal.
-  constexpr std::int64_t width = 8;
-  const std::int64_t text = is_picture_alone(w) ? 0 : (w.tokens + 2) / 3;
-  for (std::int64_t i = w.axes * tokens_ - 1; i >= 0 && w.axes > 1; --i) {
-    const std::int64_t token = i % tokens_;
-    const std::int32_t usual = first_positions_[static_cast<std::size_t>(token)];
-    const std::int64_t axis = i / tokens_ + (is_picture_alone(w) && w.axes == 2 ? 1 : 0);
-    first_positions_[static_cast<std::size_t>(i)] =
-        w.scattered ? usual
-                    : static_cast<std::int32_t>(harness::picture_position(
-                          axis, token % w.tokens, text, width, text, usual));
-  }
-  moving_ = {
-      first_positions_.data(), read, w.axes * tokens_, w.cold, w.position_dtype == Dtype::i64,
-      position_window_of(w)};
-}
-
-void fill_tables(const Workload& w, const std::vector<double>& inv_freq, std::byte* cos,
-                 std::byte* sin) {
-  with_floating_type(harness::table_dtype(w), [&]<class Data>(std::type_identity<Data>) {
-    auto* to_cos = reinterpret_cast<Data*>(cos);
-    auto* to_sin = reinterpret_cast<Data*>(sin);
-    for (std::int64_t position = 0; position <= max_position_of(w); ++position)
-      for (const double frequency : inv_freq) {
-        const double angle_rad = static_cast<double>(position) * frequency;
-        *to_cos++ = Data{static_cast<TableOf<Data>>(std::cos(angle_rad))};
-        *to_sin++ = Data{static_cast<TableOf<Data>>(std::sin(angle_rad))};
-      }
-  });
 }
 
 AlignedBytes::AlignedBytes(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
@@ -270,25 +134,24 @@ void WorkloadData::draw_change(std::uint64_t& random) {
     if (!in_place) std::memcpy(s.to, s.before, element_size_);
   if (!in_place) give_constants(false);
   const std::size_t drawn = next_random(random) % workload_.tensors.size();
-  const std::int64_t token = below(tokens_, random);
+  const std::int64_t token = random_below(tokens_, random);
   changes_.clear();
   stores_.clear();
   for (std::size_t i = 0; i < workload_.tensors.size(); ++i) {
     const harness::TensorCase& t = workload_.tensors[i];
     if (in_place && i != drawn) continue;
-    Changed c{place(i, token, below(t.heads, random)), below(t.head_dim, random)};
+    Changed c{place(i, token, random_below(t.heads, random)), random_below(t.head_dim, random)};
     if (in_place) c.element = t.rotary_offset + c.element % workload_.rotary_dim;
     Store s{};
     s.head = in_at(c);
     s.to = s.head + c.element * element_bytes(workload_);
     held_[in_buffer(i)].given->read(s.to - begins_[in_buffer(i)], element_size_, s.before);
-    const double before = harness::load(s.before, workload_.dtype, 0);
     with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
       Data value{};
       do {
         const double size = 1.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-53;
         value = Data{static_cast<TableOf<Data>>(next_random(random) % 2 == 0 ? size : -size)};
-      } while (std::abs(double{value}) == std::abs(before) || std::abs(double{value}) >= 2);
+      } while (std::abs(double{value}) >= 2);
       std::memcpy(s.value, &value, sizeof value);
     });
     if (in_place) witness_.resize(static_cast<std::size_t>(t.head_dim) * element_size_);
@@ -299,7 +162,7 @@ void WorkloadData::draw_change(std::uint64_t& random) {
 
 void WorkloadData::take_change(bool taken) {
   is_change_taken_ = taken;
-  placement_ = taken && !is_in_place(workload_) ? 1 : 0;
+  placement_ = taken && has_other_constants_ ? 1 : 0;
 }
 
 const std::byte* WorkloadData::given(const harness::HeadPlace& at) const {
@@ -345,7 +208,7 @@ std::size_t WorkloadData::outputs_fingerprint(std::uint64_t random) const {
     }
     add(bytes - piece, piece);  // what is written last, as a rule
     add(0, piece);
-    for (std::int64_t k = 0; k < pieces; ++k) add(below(bytes - piece, random), piece);
+    for (std::int64_t k = 0; k < pieces; ++k) add(random_below(bytes - piece, random), piece);
   }
   return sum;
 }
@@ -404,12 +267,14 @@ std::vector<CeilingSpan> WorkloadData::cache_spans(bool unfused, bool changed) c
   return out;
 }
 
-// In place of windows alone. Heads of a token that touch are one row, and so are rows that do; rows
-// of one length that are equally far apart are one span.
+// In place of windows alone. Rows that touch are one, and rows of one length that are equally far
+// apart are one span. So rows are taken in the order of their addresses.
 void WorkloadData::add_spans(std::size_t tensor, const RowAt& from, const RowAt& to,
                              std::vector<CeilingSpan>& out) const {
   const harness::TensorCase& t = workload_.tensors[tensor];
-  const bool in_place = is_in_place(workload_);
+  const rope_tensor& strides = call_.asked.tensor[tensor];
+  const bool in_place = is_in_place(workload_),
+             by_head = strides.in_head_stride > strides.in_token_stride;
   const std::int64_t size = element_bytes(workload_),
                      skipped = in_place ? t.rotary_offset * size : 0,
                      bytes = (in_place ? workload_.rotary_dim : t.head_dim) * size;
@@ -428,15 +293,22 @@ void WorkloadData::add_spans(std::size_t tensor, const RowAt& from, const RowAt&
           {in, to_row, 1, row_bytes, row_bytes, in_place ? sign_flips(workload_.dtype) : 0});
     }
   };
-  for (std::int64_t token = 0; token < tokens_; ++token)
-    for (std::int64_t head = 0; head < t.heads;) {
-      const std::byte* const in = from(place(tensor, token, head));
-      std::byte* const out_row = to(place(tensor, token, head));
-      std::int64_t row_bytes = bytes;
-      while (++head < t.heads && from(place(tensor, token, head)) == in + row_bytes &&
-             to(place(tensor, token, head)) == out_row + row_bytes)
-        row_bytes += bytes;
-      add(in + skipped, out_row + skipped, row_bytes);
+  const std::int64_t outer = by_head ? t.heads : workload_.tokens,
+                     inner = by_head ? workload_.tokens : t.heads;
+  for (std::int64_t b = 0; b < workload_.batch; ++b)
+    for (std::int64_t i = 0; i < outer; ++i) {
+      const auto at = [&](std::int64_t j) {
+        return harness::HeadPlace{static_cast<std::uint32_t>(tensor), b, by_head ? j : i,
+                                  by_head ? i : j};
+      };
+      for (std::int64_t j = 0; j < inner;) {
+        const std::byte* const in = from(at(j));
+        std::byte* const out_row = to(at(j));
+        std::int64_t row_bytes = bytes;
+        while (++j < inner && from(at(j)) == in + row_bytes && to(at(j)) == out_row + row_bytes)
+          row_bytes += bytes;
+        add(in + skipped, out_row + skipped, row_bytes);
+      }
     }
 }
 

@@ -59,10 +59,6 @@ class AlignedBytes {
   std::size_t bytes_ = 0;
 };
 
-/// Fills the tables by position, of max_position_of() + 1 rows, with cosines and sines of libm.
-void fill_tables(const Workload& workload, const std::vector<double>& inv_freq, std::byte* cos,
-                 std::byte* sin);
-
 /// The buffers of one workload, shared by all its cells. Only one cell runs at a time. Tables are
 /// cosines of libm, which is precise enough for timing. Correctness is judged elsewhere.
 ///
@@ -176,7 +172,7 @@ class WorkloadData final : public WorkloadMemory {
   std::vector<Store> stores_;  ///< of each of changes()
   std::size_t element_size_ = 0;
   bool is_change_taken_ = false;
-  std::vector<std::byte> witness_;  ///< empty out of place
+  std::vector<std::byte> witness_{1};  ///< out of place of no use
 };
 
 /// WorkloadData that is made when first needed, so a filtered-out workload costs nothing. There is

@@ -72,6 +72,10 @@ struct MovingPositions {
   }
 };
 
+/// Fills the tables by position, of max_position_of() + 1 rows, with cosines and sines of libm.
+void fill_tables(const Workload& workload, const std::vector<double>& inv_freq, std::byte* cos,
+                 std::byte* sin);
+
 /// What the calls of a workload are given, wherever it lies: a call laid out as verification lays
 /// out a case (harness/cases/problem.h), positions that move on, weights and slots.
 class WorkloadMemory {

@@ -329,8 +329,7 @@ class GroupRounds : ContestantCalls {
   /// Another epoch, untimed, of any number of calls, as a kernel cannot leave out all but the last.
   bool ends_early(Contestant& e, bool fresh) {
     const std::int64_t most = one_in(2) ? e.calls : std::min(e.calls, few_calls);
-    const auto calls = static_cast<std::int64_t>(next_random(random_) % std::uint64_t(most));
-    return make_epoch(e, calls + 1, fresh).has_value();
+    return make_epoch(e, 1 + random_below(most, random_), fresh).has_value();
   }
 
   /// Judges the outputs of one thread, on that thread: any at first, then the next.

@@ -58,7 +58,7 @@ bool rests_after_calls(Contestant& e, Crew& crew, ProcessWatch& watch, bool refi
   watch.about(e.cell().kernel());
   crew.run_alone([&] {
     Cell& cell = e.cell();
-    const auto calls = static_cast<std::int64_t>(next_random(random) % std::uint64_t(e.calls)) + 1;
+    const auto calls = 1 + random_below(e.calls, random);
     if (cell.ready(refill)) cell.completes_calls(cell.draw_epoch(calls, random));
   });
   return !e.cell().refusal;
@@ -69,9 +69,8 @@ bool rests_between_calls(Contestant& e, Contestant& baseline, Crew& crew, Proces
                          std::uint64_t random) {
   if (!may_hide_work(e)) return true;
   for (std::size_t i = 0; i + 1 < std::size(gaps_us); ++i) {
-    const auto room = static_cast<std::uint64_t>(gaps_us[i + 1] - gaps_us[i]);
-    const std::chrono::microseconds pause(gaps_us[i] +
-                                          static_cast<std::int64_t>(next_random(random) % room));
+    const std::int64_t room = gaps_us[i + 1] - gaps_us[i];
+    const std::chrono::microseconds pause(gaps_us[i] + random_below(room, random));
     const auto own = quotients_after_gaps(e, crew, watch, pause);
     const auto usual = quotients_after_gaps(baseline, crew, watch, pause);
     if (own.empty() || usual.empty()) return !e.cell().refusal;
