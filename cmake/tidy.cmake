@@ -83,7 +83,7 @@ set(owners
   "CLI/=tools/command/(options.cpp|option_groups.h)"
   "toml\\+\\+/=benchmarks/(workloads/workloads|configs/model_types).cpp|${host}_parts.cpp"
   "benchmark/benchmark.h=benchmarks/engine/google_benchmark.cpp"
-  "nlohmann/=reports/record/record(_test)?.cpp|${fields}|${request}"
+  "nlohmann/=reports/record/(record(_test)?|schema).cpp|${fields}|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
   "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|device/device).cpp|${host}.cpp|.*file.c")

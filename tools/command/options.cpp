@@ -196,6 +196,7 @@ void define(CLI::App& verb, ListOptions& o) {
                 "show what each kernel offers in each pairing and data type");
   verb.add_flag("--libraries", o.libraries,
                 "list the libraries that verify knows by name, and which are installed");
+  verb.add_flag("--schema", o.schema, "print the JSON Schema of a line of results.jsonl");
   verb.add_flag("--words", o.words, "list the words of a replay line, as docs/replay.md has them");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "leave out properties and workloads");

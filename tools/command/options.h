@@ -70,7 +70,8 @@ struct JudgingOptions : RunIdentity, KernelChoice {
 };
 
 struct ListOptions : KernelChoice, WorkloadChoice {
-  bool libraries = false, words = false, features = false, json = false, quiet = false;
+  bool libraries = false, words = false, schema = false, features = false, json = false,
+       quiet = false;
 };
 
 struct ConfigOptions : WorkloadChoice {  ///< its `configs` are what the verb shows

@@ -174,6 +174,13 @@ TEST(List, ShowsKernelsPropertiesAndWorkloads) {
   EXPECT_TRUE(rows.out.starts_with(R"({"schema":1,"row":"kernel","kernel":"plain")")) << rows.out;
 }
 
+TEST(List, TheSchemaNamesEachRow) {
+  const Result r = ropewalk("list --schema");
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (const std::string row : {"run", "verdict", "timing", "curve", "kernel", "end"})
+    EXPECT_TRUE(contains(r.out, R"("#/$defs/)" + row + '"')) << r.out;
+}
+
 TEST(List, WordsAreThePageOfReplayLines) {
   const Result r = ropewalk("list --words");
   EXPECT_EQ(r.code, 0) << r.err;

@@ -93,6 +93,10 @@ void print_workloads(const WorkloadChoice& choice) {
 
 int run(const ListOptions& options) {
   if (options.libraries) return list_libraries();
+  if (options.schema) {
+    fmt::print("{}", results_schema());
+    return 0;
+  }
   if (options.words) {
     fmt::print("{}\n{}", words_of_a_case(), words_of_a_tensor());
     return 0;
