@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "benchmarks/workloads/traffic.h"
+#include "harness/cases/problem.h"
 
 namespace ropewalk::bench {
 namespace {
@@ -17,12 +19,6 @@ std::vector<std::byte> copied(const PristineInput& input) {
   std::vector<std::byte> out(bytes);
   input.copy_to(out.data());
   return out;
-}
-
-float float_at(const std::vector<std::byte>& from, std::int64_t i) {
-  float value = 0;
-  std::memcpy(&value, from.data() + 4 * i, 4);
-  return value;
 }
 
 TEST(PristineInput, ReadsWhatItCopiesAcrossItsRepetitions) {
@@ -38,20 +34,28 @@ TEST(PristineInput, ReadsWhatItCopiesAcrossItsRepetitions) {
   EXPECT_EQ(all, copied(input)) << "copying changes nothing";
 }
 
+// So an output of the inputs before is not the answer, and sizes stay below those of a change.
 TEST(PristineInput, RepeatsNoNumbersAndLeavesNoBinade) {
-  std::uint64_t random = 5;
-  PristineInput input(bytes, Dtype::f32, random);
-  const std::vector<std::byte> all = copied(input);
-  input.refresh(9);
-  const std::vector<std::byte> next = copied(input);
-  for (std::int64_t i = 0; i < bytes / 4; ++i) {
-    const float value = float_at(all, i);
-    ASSERT_TRUE(std::abs(value) >= 0.5 && std::abs(value) < 1) << i;
-    ASSERT_NE(value, float_at(next, i)) << "new inputs, " << i;
-    for (const std::int64_t back : {most_kept_bytes / 4, most_kept_bytes / 2}) {
-      if (i < back) continue;
-      ASSERT_NE(value, float_at(all, i - back)) << i;
+  for (const Dtype dtype : tensor_dtypes) {
+    std::uint64_t random = 5;
+    PristineInput input(bytes, dtype, random);
+    const std::vector<std::byte> all = copied(input);
+    input.refresh(9);
+    const std::vector<std::byte> next = copied(input);
+    std::set<double> first;
+    for (std::int64_t i = 0; i < bytes / data_type(dtype).bytes; ++i) {
+      const double value = harness::load(all, dtype, i), then = harness::load(next, dtype, i);
+      for (const double each : {value, then})
+        ASSERT_TRUE(std::abs(each) >= 0.5 && std::abs(each) < 1) << i;
+      ASSERT_NE(value, then) << "new inputs, " << i;
+      if (i < 60) first.insert(value);
+      for (const std::int64_t back : {most_kept_bytes / 4, most_kept_bytes / 2}) {
+        if (dtype != Dtype::f32 || i < back) continue;
+        ASSERT_NE(value, harness::load(all, dtype, i - back)) << i;
+      }
     }
+    EXPECT_GT(first.size(), 40u);
+    EXPECT_TRUE(*first.begin() < 0 && *first.rbegin() > 0) << "of both signs";
   }
 }
 

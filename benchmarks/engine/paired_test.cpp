@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cfenv>
 #include <map>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -26,21 +28,27 @@ namespace ropewalk::bench {
 using namespace report;
 namespace {
 
-TEST(Paired, RoundsStandSideBySide) {
+TEST(Paired, RoundsStandSideBySideOfOneThreadAndOfSeveral) {
+  const std::vector<int> allowed = allowed_cpus();
+  const int threads = allowed.size() < 2 ? 1 : 2;
   const rope_kernel first = toy_kernel("first"), second = toy_kernel("second");
-  const PairedOutcome outcome = run({&first, &second});
+  const PairedOutcome outcome = run({&first, &second}, [&](PairedPlan& p) { p.threads = threads; });
   EXPECT_EQ(outcome.status, 0);
-  ASSERT_EQ(outcome.rows.size(), 4u);
+  ASSERT_EQ(outcome.rows.size(), std::size_t(4 * threads));
   EXPECT_EQ(outcome.of("first")->role, Role::baseline);
   EXPECT_EQ(outcome.of("first (twin)")->role, Role::null_twin);
   EXPECT_EQ(outcome.of("second")->role, Role::kernel);
-  EXPECT_EQ(outcome.rows.back().role, Role::ceiling);
-  EXPECT_FALSE(outcome.rows.back().variant.empty());
-  for (const TimingRow& row : outcome.rows) {
+  EXPECT_EQ(outcome.rows[3].role, Role::ceiling);
+  EXPECT_FALSE(outcome.rows[3].variant.empty());
+  for (std::size_t i = 0; i < outcome.rows.size(); ++i) {
+    const TimingRow& row = outcome.rows[i];
+    EXPECT_EQ(row.threads, i < 4 ? 1 : 2);
+    EXPECT_EQ(row.processors.empty(), i < 4);
     EXPECT_EQ(row.outcome, Outcome::measured);
     EXPECT_EQ(row.board, "half_split / f32 / in place / table");
+    EXPECT_EQ(row.working_set_bytes, outcome.rows[i % 4].working_set_bytes);
     EXPECT_EQ(row.ns_per_token.size(), 8u);  // two designs of four
-    EXPECT_EQ(row.iterations, outcome.rows[0].iterations);
+    EXPECT_EQ(row.iterations, outcome.rows[i / 4 * 4].iterations);
     EXPECT_EQ(row.probe_ns.size(), row.iterations.size());
     for (const std::int64_t ns : row.probe_ns) EXPECT_GT(ns, 0);
     EXPECT_EQ(row.iterations.back() % 2, 1);
@@ -50,51 +58,7 @@ TEST(Paired, RoundsStandSideBySide) {
   }
   EXPECT_EQ(outcome.of("second")->table_bytes, (3 + position_window - 1) * 8 * 4);
   EXPECT_EQ(outcome.ran.count("first (twin)|toy/a"), 1u);
-}
-
-TEST(Paired, SeveralThreadsStandBesideOne) {
-  const int threads = static_cast<int>(allowed_cpus().size());
-  if (threads < 2) GTEST_SKIP() << "one processor";
-  const rope_kernel first = toy_kernel("first"), second = toy_kernel("second");
-  const PairedOutcome outcome = run({&first, &second}, [](PairedPlan& p) { p.threads = 2; });
-  EXPECT_EQ(outcome.status, 0);
-  ASSERT_EQ(outcome.rows.size(), 8u);
-  for (std::size_t i = 0; i < 8; ++i) {
-    const TimingRow& row = outcome.rows[i];
-    EXPECT_EQ(row.threads, i < 4 ? 1 : 2);
-    EXPECT_EQ(row.processors.empty(), i < 4);
-    EXPECT_EQ(row.outcome, Outcome::measured);
-    EXPECT_EQ(row.working_set_bytes, outcome.rows[i % 4].working_set_bytes);
-    EXPECT_EQ(row.reverified > 0, !row.is_ceiling());
-    EXPECT_GT(row.ns_per_token_median, 0);
-  }
-  EXPECT_EQ(allowed_cpus().size(), static_cast<std::size_t>(threads));  // nothing stays pinned
-}
-
-std::atomic<int> callers{0};
-
-// Is right only for the thread that came first.
-std::int32_t apply_for_one_thread(const rope_problem* p, const rope_operands* o, void*) {
-  static thread_local const int me = callers++;
-  return me == 0 ? apply_toy(p, o, nullptr) : ROPE_OK;
-}
-
-TEST(Paired, WhoIsWrongOnAnotherThreadIsBroken) {
-  if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
-  const rope_kernel good = toy_kernel("good");
-  rope_kernel bad = toy_kernel("bad");
-  bad.apply = apply_for_one_thread;
-  callers = 0;
-  const PairedOutcome outcome = run({&good, &bad}, [](PairedPlan& p) {
-    p.threads = 2;
-    p.rounds = 60;
-  });
-  const auto row = std::find_if(outcome.rows.begin(), outcome.rows.end(), [](const TimingRow& r) {
-    return r.kernel == "bad" && r.threads == 2;
-  });
-  ASSERT_NE(row, outcome.rows.end());
-  EXPECT_EQ(row->outcome, Outcome::broken) << row->reason;
-  EXPECT_TRUE(row->ns_per_token.empty());
+  EXPECT_EQ(allowed_cpus(), allowed) << "nothing stays pinned";
 }
 
 TEST(Paired, TheBaselineCanBeChosen) {
@@ -117,9 +81,9 @@ TEST(Paired, WhatIsFusedIsTimedBesideOnePassAfterTheOther) {
       lay_out(p.workloads[0]);
     });
     for (const char* name : {"fuses", "fuses (unfused)", "fuses (unfused) (twin)"}) {
-      const TimingRow* row = outcome.of(name);
-      ASSERT_TRUE(row != nullptr && row->outcome == Outcome::measured) << name;
-      EXPECT_TRUE(row->reverified > 0 && kernel_of(*row) == "fuses");
+      expect_measured(outcome, name);
+      EXPECT_GT(outcome.of(name)->reverified, 0);
+      EXPECT_EQ(kernel_of(*outcome.of(name)), "fuses");
     }
     EXPECT_EQ(outcome.of("fuses (unfused)")->role, Role::baseline);
     EXPECT_NE(outcome.of("other")->reason.find("ROPE_EXT_"), std::string::npos);
@@ -131,76 +95,126 @@ TEST(Paired, WhatIsFusedIsTimedBesideOnePassAfterTheOther) {
 constexpr int right_calls = 8;
 int calls = 0;
 
-// Is right for the first calls, then does nothing.
-std::int32_t apply_lazy(const rope_problem* p, const rope_operands* o, void*) {
-  return ++calls <= right_calls ? apply_toy(p, o, nullptr) : ROPE_OK;
+// Is right for the first calls, then what `later` makes of them.
+template <auto later>
+std::int32_t in_the_end(const rope_problem* p, const rope_operands* o, void* state) {
+  return ++calls <= right_calls ? apply_toy(p, o, state) : later(p, o, state);
 }
-std::int32_t apply_without_tail(const rope_problem* p, const rope_operands* o, void*) {
-  return rotate_toy(p, o, ++calls <= right_calls ? p->tokens : p->tokens - 1);
-}
-std::int32_t apply_tiring(const rope_problem* p, const rope_operands* o, void*) {
-  return ++calls <= right_calls ? apply_toy(p, o, nullptr) : ROPE_FAILED;
-}
-std::int32_t apply_throwing(const rope_problem* p, const rope_operands* o, void*) {
-  if (++calls > right_calls) throw std::bad_alloc();
+constexpr auto fail = [](auto*, auto*, auto*) -> std::int32_t { return ROPE_FAILED; };
+constexpr auto raise_bad_alloc = [](auto*, auto*, auto*) -> std::int32_t {
+  throw std::bad_alloc();
+};
+constexpr auto round_down = [](auto* p, auto* o, auto*) {
+  std::fesetround(FE_DOWNWARD);
   return apply_toy(p, o, nullptr);
-}
-std::int32_t apply_rounding_down(const rope_problem* p, const rope_operands* o, void*) {
-  if (++calls > right_calls) std::fesetround(FE_DOWNWARD);
-  return apply_toy(p, o, nullptr);
-}
+};
 // Writes the last element that it only reads.
-std::int32_t apply_writing(const rope_problem* p, const rope_operands* o, void*) {
+constexpr auto write_input = [](auto* p, auto* o, auto*) {
   const std::int32_t status = apply_toy(p, o, nullptr);
-  auto* last = static_cast<float*>(const_cast<void*>(o->tensor[1].in)) + p->tensor[1].heads * 8 - 1;
-  if (++calls > right_calls) *last = 0.3f;
+  static_cast<float*>(const_cast<void*>(o->tensor[1].in))[p->tensor[1].heads * 8 - 1] = 0.3f;
   return status;
+};
+std::atomic<int> callers{0};
+// Is right only for the thread that came first.
+std::int32_t apply_for_one_thread(const rope_problem* p, const rope_operands* o, void*) {
+  static thread_local const int me = callers++;
+  return me == 0 ? apply_toy(p, o, nullptr) : ROPE_OK;
 }
-// Remembers the output of its first forward call.
-std::int32_t apply_cached(const rope_problem* p, const rope_operands* o, void*) {
-  static std::vector<float> kept[2];
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    const auto size = static_cast<std::size_t>(p->batch * p->tokens * p->tensor[i].heads * 8);
-    auto* out = static_cast<float*>(o->tensor[i].out);
-    if (calls == 0 && i == 0) apply_toy(p, o, nullptr);
-    if (calls == 0) kept[i].assign(out, out + size);
-    std::copy(kept[i].begin(), kept[i].end(), out);
-  }
-  ++calls;
+constexpr auto always_forward = [](ToyCall& call) { call.problem.operation = ROPE_FORWARD; };
+std::int32_t apply_twice_wrong(const rope_problem* p, const rope_operands* o, void*) {
+  static_cast<float*>(o->tensor[1].out)[48] = 1;  // K has 2 x 3 x 8 elements
+  apply_toy(p, o, nullptr);
+  const_cast<rope_problem*>(p)->attention_scale = 2;
   return ROPE_OK;
 }
+std::int32_t apply_to_the_past(const rope_problem* p, const rope_operands* o, void* state) {
+  static_cast<rope_problem*>(state)->tokens = 1;
+  return apply_toy(p, o, nullptr);
+}
 
-TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
-  const rope_kernel good = toy_kernel("good"), plain = toy_kernel("plain");
-  struct Cheat {
-    const char* name;
-    std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*);
-    const char* why;
+void of_bf16(PairedPlan& p) {
+  p.workloads[0].dtype = Dtype::bf16;
+}
+void backward(PairedPlan& p) {
+  p.workloads[0].operation = Operation::transpose;
+  p.rounds = 20;
+}
+void by_two_threads(PairedPlan& p) {
+  p.threads = 2;
+  p.rounds = 60;
+}
+
+TEST(Paired, WhoIsWrongIsBrokenAndTheRestComplete) {
+  rope_kernel past = toy_kernel("past", apply_to_the_past), unprepared = toy_kernel("unprepared");
+  past.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    *state = const_cast<rope_problem*>(p);
+    return ROPE_OK;
   };
+  past.release = [](void*) {};
+  unprepared.prepare = [](auto*, auto**) -> std::int32_t { throw 1; };
+  struct Cheat {
+    rope_kernel kernel;
+    const char *in_place, *out_of_place = in_place;  ///< why it is broken
+    void (*change)(PairedPlan&) = [](PairedPlan&) {};
+    const char* board = "table";  ///< words in its name
+    int threads = 1;
+  };
+  const char* const inexact = "the exact rotation";
+  const char* const threw = "an exception left the kernel";
+  const rope_kernel good = toy_kernel("good"), plain = toy_kernel("plain"),
+                    lazy = toy_kernel("lazy", in_the_end<do_nothing>),
+                    forward = toy_kernel("forward", apply_changed<always_forward>);
   for (const Cheat& cheat :
-       {Cheat{"lazy", apply_lazy, "the exact rotation"},
-        Cheat{"without_tail", apply_without_tail, "token 2"},
-        Cheat{"cached", apply_cached, "the exact rotation"}, Cheat{"writing", apply_writing, ""},
-        Cheat{"tiring", apply_tiring, "apply answered 2"},
-        Cheat{"throwing", apply_throwing, "an exception left the kernel: std::bad_al"},
-        Cheat{"rounding", apply_rounding_down, "floating-point environment changed"}})
+       {Cheat{lazy, inexact}, Cheat{lazy, inexact, inexact, of_bf16, "bf16"},
+        Cheat{forward, inexact, inexact, backward, "place / transpose / table"},
+        Cheat{toy_kernel("for_one_thread", apply_for_one_thread), "", "", by_two_threads, "table",
+              2},
+        Cheat{toy_kernel("without_tail", in_the_end<apply_toy<1>>), "token 2"},
+        Cheat{toy_kernel("writing", in_the_end<write_input>), "", "wrote into its input"},
+        Cheat{toy_kernel("tiring", in_the_end<fail>), "apply answered 2"},
+        Cheat{toy_kernel("throwing", in_the_end<raise_bad_alloc>), "kernel: std::bad_al"},
+        Cheat{toy_kernel("rounding", in_the_end<round_down>), "floating-point environment changed"},
+        Cheat{toy_kernel("twice", apply_twice_wrong), "wrote into rope_problem"},
+        Cheat{past, "that prepare was shown"}, Cheat{unprepared, threw}})
     for (const bool in_place : {true, false}) {
-      rope_kernel bad = toy_kernel(cheat.name);
-      bad.apply = cheat.apply;
+      if (std::ssize(allowed_cpus()) < cheat.threads) continue;
+      SCOPED_TRACE(std::string(cheat.kernel.name) + ", " + cheat.board);
       calls = 0;
-      const PairedOutcome outcome = run(
-          {&good, &plain, &bad}, [&](PairedPlan& p) { set_in_place(p.workloads[0], in_place); });
+      const PairedOutcome outcome = run({&good, &plain, &cheat.kernel}, [&](PairedPlan& p) {
+        set_in_place(p.workloads[0], in_place);
+        cheat.change(p);
+      });
       EXPECT_EQ(outcome.status, 0);
-      const bool writes = cheat.apply == apply_writing && !in_place;
-      expect_broken(outcome, cheat.name, writes ? "wrote into its input" : cheat.why);
+      expect_broken(outcome, cheat.kernel.name, in_place ? cheat.in_place : cheat.out_of_place,
+                    cheat.threads);
       EXPECT_EQ(std::fegetround(), FE_TONEAREST);
-      for (const char* kernel : {"good", "plain", "plain (twin)"}) {
-        ASSERT_NE(outcome.of(kernel), nullptr);
-        EXPECT_EQ(outcome.of(kernel)->outcome, Outcome::measured)
-            << kernel << " beside " << cheat.name;
-        EXPECT_FALSE(outcome.of(kernel)->ns_per_token.empty());
-      }
+      for (const char* kernel : {"good", "plain", "plain (twin)"}) expect_measured(outcome, kernel);
+      EXPECT_NE(outcome.of("good")->board.find(cheat.board), std::string::npos);
     }
+}
+
+TEST(Paired, WhoTakesTheBackwardPassAloneIsTimed) {
+  rope_kernel alone = toy_kernel("alone");
+  alone.supports = supports_one<ROPE_TRANSPOSE>;
+  for (const bool in_place : {true, false}) {
+    const PairedOutcome outcome = run({&alone}, [&](PairedPlan& p) {
+      set_in_place(p.workloads[0], in_place);
+      backward(p);
+    });
+    expect_measured(outcome, "alone");
+  }
+}
+
+// It shrinks to nothing in an epoch, and is right by what it declares.
+TEST(Paired, ATruncatingKernelThatSaysSoIsTimed) {
+  rope_kernel kernel = toy_kernel("truncates");
+  kernel.error_bound = 16;
+  kernel.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    return rotate_toy<Bf16>(p, o, p->tokens, [](float x) {
+      return Bf16{std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffff0000u)};
+    });
+  };
+  expect_measured(run({&kernel}, of_bf16), "truncates");
 }
 
 TEST(Paired, WhatPrepareTakesStandsInTheRow) {
@@ -222,50 +236,13 @@ TEST(Paired, WhatPrepareTakesStandsInTheRow) {
 #endif
 }
 
-std::int32_t apply_twice_wrong(const rope_problem* p, const rope_operands* o, void*) {
-  static_cast<float*>(o->tensor[1].out)[48] = 1;  // K has 2 x 3 x 8 elements
-  apply_toy(p, o, nullptr);
-  const_cast<rope_problem*>(p)->attention_scale = 2;
-  return ROPE_OK;
-}
-std::int32_t apply_to_the_past(const rope_problem* p, const rope_operands* o, void* state) {
-  static_cast<rope_problem*>(state)->tokens = 1;
-  return apply_toy(p, o, nullptr);
-}
-
-TEST(Paired, WhatAKernelDamagedIsItsOwnFault) {
-  const rope_kernel good = toy_kernel("good");
-  rope_kernel twice = toy_kernel("twice"), past = toy_kernel("past");
-  twice.apply = apply_twice_wrong;
-  past.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
-    *state = const_cast<rope_problem*>(p);
-    return ROPE_OK;
-  };
-  past.release = [](void*) {};
-  past.apply = apply_to_the_past;
-  for (const auto& [wrong, why] :
-       {std::pair{&twice, "wrote into rope_problem"}, {&past, "that prepare was shown"}}) {
-    const PairedOutcome outcome = run({&good, wrong});
-    expect_broken(outcome, wrong->name, why);
-    EXPECT_EQ(outcome.of("good")->outcome, Outcome::measured) << outcome.of("good")->reason;
-  }
-}
-
-TEST(Paired, WhoThrowsBeforeItIsTimedIsBroken) {
-  const rope_kernel good = toy_kernel("good");
-  rope_kernel unprepared = toy_kernel("unprepared"), unasked = toy_kernel("unasked");
-  unprepared.prepare = [](const rope_problem*, void**) -> std::int32_t { throw 1; };
-  expect_broken(run({&good, &unprepared}), "unprepared", "an exception left the kernel");
-  unasked.supports = [](const rope_problem*, const char**) -> std::int32_t { throw 1; };
-  EXPECT_THROW(run({&good, &unasked}), std::runtime_error);  // the parent names it by the label
-  const PairedOutcome told =
-      run({&good, &unasked}, [](PairedPlan& p) { p.kernels[1].broken_reason = "supports CRASH"; });
+TEST(Paired, WhoThrowsWhenAskedEndsTheProcessAndIsBrokenInTheNext) {
+  rope_kernel unasked = toy_kernel("unasked");
+  unasked.supports = [](auto*, auto**) -> std::int32_t { throw 1; };
+  EXPECT_THROW(run({&unasked}), std::runtime_error);  // the parent names it by the label
+  const PairedOutcome told = run_beside_good(
+      unasked, [](PairedPlan& p) { p.kernels[1].broken_reason = "supports CRASH"; });
   expect_broken(told, "unasked", "supports CRASH");
-}
-
-std::int32_t apply_with_help(const rope_problem* p, const rope_operands* o, void*) {
-  std::thread([&] { apply_toy(p, o, nullptr); }).join();
-  return ROPE_OK;
 }
 
 TEST(Paired, WhoRunsAnotherThreadWhileTimedEndsTheProcessUnderItsName) {
@@ -274,7 +251,10 @@ TEST(Paired, WhoRunsAnotherThreadWhileTimedEndsTheProcessUnderItsName) {
 #endif
   const rope_kernel good = toy_kernel("good");
   rope_kernel helped = toy_kernel("helped");
-  helped.apply = apply_with_help;
+  helped.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    std::thread([&] { apply_toy(p, o, nullptr); }).join();
+    return ROPE_OK;
+  };
   std::string last;
   const std::string told = refusal_by<std::runtime_error>([&] {
     run({&good, &helped},
@@ -294,11 +274,9 @@ TEST(Paired, WhoMayNotBeCalledIsSkippedWithTheReason) {
   if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
   alone.flags &= ~static_cast<std::uint32_t>(ROPE_THREAD_SAFE);
   const PairedOutcome outcome = run({&good, &alone}, [](PairedPlan& p) { p.threads = 2; });
-  for (const TimingRow& row : outcome.rows)
-    if (row.kernel == "alone") {
-      EXPECT_EQ(row.outcome, row.threads == 1 ? Outcome::measured : Outcome::skipped);
-      EXPECT_EQ(row.reason, row.threads == 1 ? "" : "does not promise ROPE_THREAD_SAFE");
-    }
+  expect_measured(outcome, "alone");
+  EXPECT_EQ(outcome.of("alone", 2)->outcome, Outcome::skipped);
+  EXPECT_EQ(outcome.of("alone", 2)->reason, "does not promise ROPE_THREAD_SAFE");
 }
 
 TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
@@ -333,30 +311,28 @@ TEST(Paired, CallsNeverMeetTheSameRowsSoon) {
   // The first position of each call; static because a kernel may not allocate.
   static std::vector<std::int32_t> positions(1 << 20);
   static std::size_t calls_made = 0;
-  calls_made = 0;
   watching.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
     positions[calls_made++ % positions.size()] = *static_cast<const std::int32_t*>(o->positions);
     return apply_toy(p, o, nullptr);
   };
   for (const bool cold : {true, false}) {
+    calls_made = 0;
     const PairedOutcome outcome = run({&good, &watching}, [&](PairedPlan& p) {
       p.workloads[0].cold = p.workloads[0].scattered = cold;
     });
-    EXPECT_EQ(outcome.of("watching")->outcome, Outcome::measured) << outcome.of("watching")->reason;
+    expect_measured(outcome, "watching");
     EXPECT_GT(outcome.of("watching")->reverified, 0);
     EXPECT_EQ(outcome.of("watching")->table_bytes,
               (cold ? 131072 : 3 + position_window - 1) * 8 * 4);
-    const std::size_t noted = std::min(calls_made, positions.size());
-    const std::set<std::int32_t> seen(positions.begin(), positions.begin() + std::ptrdiff_t(noted));
-    EXPECT_GT(seen.size(), std::min(noted, std::size_t{position_window}) / 4) << "of " << noted;
+    const std::span noted(positions.data(), std::min(calls_made, positions.size()));
+    const std::set<std::int32_t> seen(noted.begin(), noted.end());
+    EXPECT_GT(seen.size(), std::min(noted.size(), std::size_t{position_window}) / 4);
     // What a kernel would find among the last 32 rows that it kept. In place, the call back has the
     // position of the call forward.
     std::size_t found = 0;
-    for (auto last = positions.begin() + 32; last < positions.begin() + std::ptrdiff_t(noted);
-         ++last)
+    for (auto last = noted.begin() + 32; last < noted.end(); ++last)
       found += *last != last[-1] && std::find(last - 32, last - 1, *last) != last - 1 ? 1U : 0U;
-    EXPECT_LE(found, noted / 20) << "of " << noted;
-    calls_made = 0;
+    EXPECT_LE(found, noted.size() / 20) << "of " << noted.size();
   }
 }
 

@@ -20,25 +20,18 @@ using namespace report;
 
 using Orders = std::vector<std::vector<int>>;
 
-/// How often each contestant stands in each place, and how often each ordered pair is adjacent.
-struct Counts {
-  std::set<int> places, neighbours;  ///< the different counts, 0 included
-};
-Counts count(const Orders& orders, int contestants) {
-  std::map<std::pair<int, int>, int> places, neighbours;
+/// How often each contestant stands in each place, or behind each other one: the different counts.
+enum class Of { places, neighbours };
+std::set<int> counts(const Orders& orders, int contestants, Of of) {
+  std::map<std::pair<int, int>, int> times;
   for (int a = 0; a < contestants; ++a)
-    for (int b = 0; b < contestants; ++b) {
-      places[{a, b}] = 0;
-      if (a != b) neighbours[{a, b}] = 0;
-    }
+    for (int b = 0; b < contestants; ++b)
+      if (of == Of::places || a != b) times[{a, b}] = 0;
   for (const auto& row : orders)
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      ++places[{row[i], static_cast<int>(i)}];
-      if (i > 0) ++neighbours[{row[i - 1], row[i]}];
-    }
-  Counts out;
-  for (const auto& [place, times] : places) out.places.insert(times);
-  for (const auto& [pair, times] : neighbours) out.neighbours.insert(times);
+    for (std::size_t i = of == Of::places ? 0 : 1; i < row.size(); ++i)
+      ++times[{row[i], of == Of::places ? static_cast<int>(i) : row[i - 1]}];
+  std::set<int> out;
+  for (const auto& [pair, count] : times) out.insert(count);
   return out;
 }
 
@@ -57,23 +50,21 @@ TEST(Rounds, EachPairOfNeighboursOccursEquallyOften) {
     EXPECT_EQ(design.size(), static_cast<std::size_t>(n % 2 == 0 ? n : 2 * n));
     for (const auto& row : design)
       EXPECT_EQ(std::set<int>(row.begin(), row.end()).size(), static_cast<std::size_t>(n));
-    const Counts counts = count(design, n);
-    EXPECT_EQ(counts.places, (std::set<int>{n % 2 == 0 ? 1 : 2})) << n;
-    EXPECT_EQ(counts.neighbours, (std::set<int>{n % 2 == 0 ? 1 : 2})) << n;
+    for (const Of of : {Of::places, Of::neighbours})
+      EXPECT_EQ(counts(design, n, of), (std::set<int>{n % 2 == 0 ? 1 : 2})) << n;
   }
 }
 
 TEST(Rounds, APlainRotationFailsTheSameCount) {
   for (int n = 3; n <= 10; ++n) {
-    const Counts counts = count(plain_rotation(n), n);
-    EXPECT_EQ(counts.places.size(), 1u);  // all counts are equal: a Latin square
-    EXPECT_GT(counts.neighbours.size(), 1u) << n;
+    EXPECT_EQ(counts(plain_rotation(n), n, Of::places).size(), 1u) << "a Latin square";
+    EXPECT_GT(counts(plain_rotation(n), n, Of::neighbours).size(), 1u) << n;
   }
   // For an odd number, one square alone is not balanced.
   Orders half = williams_design(7);
   for (std::size_t i = half.size(); i-- > 0;)
     if (i % 2 == 1) half.erase(half.begin() + static_cast<std::ptrdiff_t>(i));
-  EXPECT_GT(count(half, 7).neighbours.size(), 1u);
+  EXPECT_GT(counts(half, 7, Of::neighbours).size(), 1u);
 }
 
 TEST(Rounds, WholeDesignsShuffledBySeed) {
@@ -81,8 +72,8 @@ TEST(Rounds, WholeDesignsShuffledBySeed) {
     const Orders orders = round_orders(n, 20, 7);
     EXPECT_GE(orders.size(), 20u);
     EXPECT_LT(orders.size(), 20u + static_cast<std::size_t>(2 * n));
-    EXPECT_LE(count(orders, n).neighbours.size(), 1u);
-    EXPECT_EQ(count(orders, n).places.size(), 1u);
+    EXPECT_LE(counts(orders, n, Of::neighbours).size(), 1u);
+    EXPECT_EQ(counts(orders, n, Of::places).size(), 1u);
     EXPECT_EQ(orders, round_orders(n, 20, 7));
   }
   EXPECT_NE(round_orders(6, 20, 7), round_orders(6, 20, 8));
@@ -105,9 +96,7 @@ std::int32_t apply_cold_start(const rope_problem* p, const rope_operands* o, voi
 }
 
 TEST(Rounds, ASlowStartIsToldAndNotTimed) {
-  const rope_kernel good = toy_kernel("good");
-  rope_kernel slow = toy_kernel("slow");
-  slow.apply = apply_cold_start;
+  const rope_kernel good = toy_kernel("good"), slow = toy_kernel("slow", apply_cold_start);
   for (const bool in_rounds : {false, true}) {
     slow_calls = in_rounds ? 0 : 60;
     slow_epochs = in_rounds ? 16 : 0;  // told before supports and prepare too
@@ -143,9 +132,8 @@ std::int32_t apply_breaking(const rope_problem* p, const rope_operands* o, void*
 
 TEST(TimedGroups, ArePlacedAnewAndKeepAllRounds) {
   const rope_kernel good = toy_kernel("good");
-  rope_kernel counted = toy_kernel("counted");
+  rope_kernel counted = toy_kernel("counted", apply_breaking);
   counted.prepare = prepare_counted;
-  counted.apply = apply_breaking;
   for (const bool breaks : {false, true}) {
     prepared = 0;
     breaks_at = breaks ? 3 : 0;

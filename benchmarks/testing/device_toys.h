@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "benchmarks/cells/device_cells.h"
+#include "benchmarks/testing/filled.h"
 #include "benchmarks/testing/toys.h"
 
 extern "C" {  // NOLINTBEGIN: the names are the driver's
@@ -63,35 +64,24 @@ std::int32_t apply_there(const rope_problem* p, const rope_operands* o, void*) {
   return put_on(o->stream, body, *p, *o);
 }
 
-template <class Data>
-void turn(const rope_problem& p, const rope_operands& o) {
-  rotate_toy<Data>(&p, &o, p.tokens);
+inline void turn(const rope_problem& p, const rope_operands& o) {
+  apply_toy(&p, &o, nullptr);
 }
+inline void turn_nothing(const rope_problem&, const rope_operands&) {}
 
-inline rope_kernel device_toy(const char* name,
-                              decltype(rope_kernel::apply) apply = apply_there<turn<float>>) {
-  rope_kernel kernel = toy_kernel(name);
+inline rope_kernel device_toy(const char* name, Apply apply = apply_there<turn>) {
+  rope_kernel kernel = toy_kernel(name, apply);
   kernel.memory = ROPE_CUDA;
-  kernel.apply = apply;
   return kernel;
 }
 
-/// Calls check(token, i, given, left) for each element of all sets.
-template <class Data, class Check>
-void for_each_element(DeviceSets& sets, const Workload& w, Check&& check) {
+/// Calls check(head, i, given, left) for each element of all sets.
+template <class Check>
+void for_each_element_there(DeviceSets& sets, const Workload& w, Check&& check) {
   std::uint64_t random = 1;
   for (std::int64_t set = 0; set < sets.count(); ++set) {
     sets.choose(set, random);
-    for (const std::size_t tensor : {0u, 1u})
-      for (std::int64_t row = 0; row < w.batch * w.tokens * w.tensors[tensor].heads; ++row) {
-        const std::int64_t token = row / w.tensors[tensor].heads;
-        const auto at = sets.place(tensor, token, row % w.tensors[tensor].heads);
-        const auto* given = reinterpret_cast<const Data*>(sets.given(at));
-        const auto* left = reinterpret_cast<const Data*>(sets.left(at));
-        for (std::int64_t i = 0; i < w.tensors[tensor].head_dim; ++i)
-          check(token, i, static_cast<double>(TableOf<Data>(given[i])),
-                static_cast<double>(TableOf<Data>(left[i])));
-      }
+    for_each_element(sets, w, check);
   }
 }
 

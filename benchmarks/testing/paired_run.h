@@ -15,9 +15,9 @@ struct PairedOutcome {
   int status = -1;
   std::vector<report::TimingRow> rows;
   std::set<std::string> ran;
-  const report::TimingRow* of(const std::string& kernel) const {
+  const report::TimingRow* of(const std::string& kernel, int threads = 1) const {
     for (const report::TimingRow& row : rows)
-      if (row.kernel == kernel) return &row;
+      if (row.kernel == kernel && row.threads == threads) return &row;
     return nullptr;
   }
 };
@@ -39,10 +39,28 @@ inline PairedOutcome run(const std::vector<const rope_kernel*>& kernels,
   return outcome;
 }
 
-inline void expect_broken(const PairedOutcome& outcome, const std::string& kernel,
-                          const std::string& why) {
+inline void expect_measured(const PairedOutcome& outcome, const std::string& kernel) {
   const report::TimingRow* row = outcome.of(kernel);
-  ASSERT_NE(row, nullptr);
+  ASSERT_NE(row, nullptr) << kernel;
+  EXPECT_EQ(row->outcome, report::Outcome::measured) << kernel << ": " << row->reason;
+  EXPECT_FALSE(row->ns_per_token.empty()) << kernel;
+}
+/// Runs a kernel beside a right one, "good", the baseline, which must be measured.
+inline PairedOutcome run_beside_good(const rope_kernel& kernel,
+                                     const std::function<void(PairedPlan&)>& change = {}) {
+  rope_kernel good = toy_kernel("good");
+  good.extensions = kernel.extensions;
+  const PairedOutcome outcome = run({&good, &kernel}, [&](PairedPlan& p) {
+    p.baseline = "good";
+    if (change) change(p);
+  });
+  expect_measured(outcome, "good");
+  return outcome;
+}
+inline void expect_broken(const PairedOutcome& outcome, const std::string& kernel,
+                          const std::string& why, int threads = 1) {
+  const report::TimingRow* row = outcome.of(kernel, threads);
+  ASSERT_NE(row, nullptr) << kernel;
   EXPECT_EQ(row->outcome, report::Outcome::broken);
   EXPECT_NE(row->reason.find(why), std::string::npos) << row->reason;
   EXPECT_TRUE(row->ns_per_token.empty());

@@ -1,19 +1,25 @@
 // Toy kernels for the tests of both engines. Each is small, and right or wrong in one way.
 #pragma once
 #include <string>
+#include <type_traits>
 
 #include "benchmarks/workloads/workloads.h"
+#include "harness/call/operands.h"
 #include "kernels/api/kernel.h"
 
 namespace ropewalk::bench {
 
+using Apply = decltype(rope_kernel::apply);
+using Supports = decltype(rope_kernel::supports);
+
 /// Rotates by the table of the data's type, forward and back, but only the first `tokens` of each
 /// batch row. `round` makes the data of a result of the table's type.
-template <class Data = float, class Round>
+template <class Data, class Round>
 std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens,
                         Round&& round) {
   const std::int64_t half = p->rotary_dim / 2;
   const TableOf<Data> turn = p->operation == ROPE_TRANSPOSE ? -1 : 1;
+  const auto scale = static_cast<TableOf<Data>>(scale_of(*p));
   for_each_token(*p, *o, [&](const Token& token) {
     if (token.index >= tokens) return;
     for_each_head<Data>(*p, *o, token, [&](const Head<Data>& head) {
@@ -21,33 +27,61 @@ std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int6
         const PairIndex at = pair_index(p->pairing, i, half);
         // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): supports refuses without a table
         const TableOf<Data> a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
-        head.out[at.first] = round(a * head.cos[i] - b * sin);
-        head.out[at.second] = round(a * sin + b * head.cos[i]);
+        head.out[at.first] = round(scale * (a * head.cos[i] - b * sin));
+        head.out[at.second] = round(scale * (a * sin + b * head.cos[i]));
       }
     });
   });
   return ROPE_OK;
 }
-template <class Data = float>
-std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens) {
-  return rotate_toy<Data>(p, o, tokens, [](TableOf<Data> x) { return Data{x}; });
+/// The right toy, of all floating-point types; the wrong one leaves out so many tokens at the end
+/// of each batch row.
+template <int left_out = 0>
+std::int32_t apply_toy(const rope_problem* p, const rope_operands* o, void*) {
+  return with_floating_type(Dtype{p->tensor[0].in_dtype}, [&]<class Data>(
+                                                              std::type_identity<Data>) {
+    return rotate_toy<Data>(p, o, p->tokens - left_out, [](TableOf<Data> x) { return Data{x}; });
+  });
 }
-inline std::int32_t apply_toy(const rope_problem* p, const rope_operands* o, void*) {
-  return rotate_toy(p, o, p->tokens);
+inline std::int32_t do_nothing(const rope_problem*, const rope_operands*, void*) {
+  return ROPE_OK;
 }
+
+/// A call as a toy is given it, which it may change before it makes it.
+struct ToyCall {
+  ToyCall(const rope_problem* p, const rope_operands* o)
+      : problem(*p), operands(*o), given(harness::nodes_of(*o)) {
+    if (const rope_norm* node = norm_of(*p)) asked.norm = *node;
+    if (const rope_append* node = append_of(*p)) asked.append = *node;
+  }
+  std::int32_t make() {
+    problem.next = asked.chain();
+    operands.next = given.chain();
+    return apply_toy(&problem, &operands, nullptr);
+  }
+  rope_problem problem;
+  rope_operands operands;
+  harness::ProblemNodes asked;  ///< without axes, which the toy does not take
+  harness::OperandNodes given;
+};
+/// The toy, right but for a change of its call.
+template <auto change>
+std::int32_t apply_changed(const rope_problem* p, const rope_operands* o, void*) {
+  ToyCall call(p, o);
+  change(call);
+  return call.make();
+}
+
 inline std::int32_t supports_toy(const rope_problem* p, const char**) {
-  return p->tensor[0].in_dtype == ROPE_F32 && p->angle_source == ROPE_ANGLES_TABLE
-             ? ROPE_OK
-             : ROPE_UNSUPPORTED;
+  return p->angle_source == ROPE_ANGLES_TABLE ? ROPE_OK : ROPE_UNSUPPORTED;
+}
+/// Takes one operation alone.
+template <std::int32_t operation>
+std::int32_t supports_one(const rope_problem* p, const char** reason) {
+  return p->operation == operation ? supports_toy(p, reason) : ROPE_UNSUPPORTED;
 }
 
-inline std::int32_t supports_bf16(const rope_problem* p, const char**) {
-  return p->tensor[0].in_dtype == ROPE_BF16 && p->angle_source == ROPE_ANGLES_TABLE
-             ? ROPE_OK
-             : ROPE_UNSUPPORTED;
-}
-
-inline rope_kernel toy_kernel(const char* name) {
+inline rope_kernel toy_kernel(const char* name, Apply apply = apply_toy) {
   rope_kernel kernel{};
   kernel.struct_size = sizeof(kernel);
   kernel.abi_version = ROPE_ABI_VERSION;
@@ -55,7 +89,7 @@ inline rope_kernel toy_kernel(const char* name) {
   kernel.angle_contract = ROPE_CONTRACT_TABLE;
   kernel.flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE;
   kernel.supports = supports_toy;
-  kernel.apply = apply_toy;
+  kernel.apply = apply;
   return kernel;
 }
 
