@@ -64,6 +64,16 @@ TEST(WorkloadData, CeilingsTakeRowsThatTouchForOne) {
   EXPECT_EQ(q.row_bytes, 30 * 10 * 4);
 }
 
+TEST(WorkloadData, CeilingsTakeRowsThatAreEquallyFarApartForOneSpan) {
+  for (const bool in_place : {true, false})
+    for (const WorkloadLayout layout : {WorkloadLayout::packed, WorkloadLayout::head_major}) {
+      Workload w = latent(in_place);
+      w.layout = layout;
+      w.batch = 1;
+      EXPECT_EQ(Filled(w).data.spans().size(), 2u);
+    }
+}
+
 TEST(WorkloadData, StoresPastTheCachesHaveOutputsOfTheirOwn) {
   Filled filled(latent(false));
   const CeilingSpan shared = filled.data.spans()[1], apart = filled.data.spans_apart()[1];

@@ -73,13 +73,22 @@ TEST(Paired, WhatIsFusedIsTimedBesideOnePassAfterTheOther) {
   rope_kernel fuses = toy_kernel("fuses");
   fuses.extensions = extension_bit(ROPE_EXT_NORM) | extension_bit(ROPE_EXT_APPEND);
   const rope_kernel other = toy_kernel("other");
-  for (const int what : {1, 2, 3}) {
+  // The last has tokens whose slots lie as far apart as their rows, which copies take together.
+  constexpr int norm = 1, append = 2, far_slots = 4;
+  for (const int what : {norm, append, norm | append, append | far_slots}) {
+    std::size_t together = 0;
     const PairedOutcome outcome = run({&fuses, &other}, [&](PairedPlan& p) {
-      set_in_place(p.workloads[0], false);
-      if ((what & 1) != 0) take_norm(p.workloads[0]);
-      if ((what & 2) != 0) take_append(p.workloads[0]);
-      lay_out(p.workloads[0]);
+      Workload& w = p.workloads[0];
+      set_in_place(w, false);
+      if ((what & norm) != 0) take_norm(w);
+      if ((what & append) != 0) take_append(w);
+      if ((what & far_slots) != 0) w.layout = WorkloadLayout::fused;
+      if ((what & far_slots) != 0) w.tokens = 60, w.page_size = 1;
+      lay_out(w);
+      for (const CeilingSpan& span : WorkloadData(w, 1).cache_spans(true))
+        together += span.rows > 1;
     });
+    EXPECT_EQ(together > 0, (what & far_slots) != 0);
     for (const char* name : {"fuses", "fuses (unfused)", "fuses (unfused) (twin)"}) {
       expect_measured(outcome, name);
       EXPECT_GT(outcome.of(name)->reverified, 0);
