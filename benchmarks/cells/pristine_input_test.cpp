@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "benchmarks/cells/workload_memory.h"
 #include "benchmarks/workloads/traffic.h"
-#include "harness/cases/problem.h"
 
 namespace ropewalk::bench {
 namespace {
