@@ -123,6 +123,21 @@ constexpr auto write_input = [](auto* p, auto* o, auto*) {
   static_cast<float*>(const_cast<void*>(o->tensor[1].in))[p->tensor[1].heads * 8 - 1] = 0.3f;
   return status;
 };
+// Writes a byte from `at` on of what it may not write there, once its call is made.
+std::int32_t write_byte(const rope_problem* p, const rope_operands* o, const void* at) {
+  const std::int32_t status = apply_toy(p, o, nullptr);
+  *static_cast<char*>(const_cast<void*>(at)) ^= 1;
+  return status;
+}
+constexpr auto write_position = [](auto* p, auto* o, auto*) {
+  return write_byte(p, o, o->positions);
+};
+constexpr auto write_past_workspace = [](auto* p, auto* o, auto*) {
+  return write_byte(p, o, static_cast<const char*>(o->workspace) + 64);
+};
+constexpr auto write_past_output = [](auto* p, auto* o, auto*) {  // K has 2 x 3 x 8 elements
+  return write_byte(p, o, static_cast<const float*>(o->tensor[1].out) + 48);
+};
 std::atomic<int> callers{0};
 // Is right only for the thread that came first.
 std::int32_t apply_for_one_thread(const rope_problem* p, const rope_operands* o, void*) {
@@ -160,6 +175,8 @@ TEST(Paired, WhoIsWrongIsBrokenAndTheRestComplete) {
     return ROPE_OK;
   };
   past.release = [](void*) {};
+  rope_kernel outside = toy_kernel("outside", in_the_end<write_past_workspace>);
+  outside.workspace_bytes = [](const rope_problem*) { return std::size_t{64}; };
   unprepared.prepare = [](auto*, auto**) -> std::int32_t { throw 1; };
   struct Cheat {
     rope_kernel kernel;
@@ -180,6 +197,10 @@ TEST(Paired, WhoIsWrongIsBrokenAndTheRestComplete) {
               2},
         Cheat{toy_kernel("without_tail", in_the_end<apply_toy<1>>), "token 2"},
         Cheat{toy_kernel("writing", in_the_end<write_input>), "", "wrote into its input"},
+        Cheat{toy_kernel("positions", in_the_end<write_position>), "wrote into its positions"},
+        Cheat{toy_kernel("past_output", in_the_end<write_past_output>),
+              "past the end of an output"},
+        Cheat{outside, "wrote outside its workspace"},
         Cheat{toy_kernel("tiring", in_the_end<fail>), "apply answered 2"},
         Cheat{toy_kernel("throwing", in_the_end<raise_bad_alloc>), "kernel: std::bad_al"},
         Cheat{toy_kernel("rounding", in_the_end<round_down>), "floating-point environment changed"},
