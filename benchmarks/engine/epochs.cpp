@@ -1,17 +1,18 @@
 // The protocol of an epoch, which is the calls of one contestant that are timed together.
 //
-// In a round each contestant has one, of as many calls for all of about one speed. In a fresh
-// round, which is every one unless a working set is large, all get new inputs, and each epoch
-// begins with outputs full of NaN; in others it begins with what the last call left. Of eight calls
-// or more, one more is made first, untimed. Then the clock runs. In each call every position is one
-// further than in the last, in each forward call of a kernel that turns forward and back in turn.
-// Before one call an element of the input changes, out of place one of each tensor; before another
-// call all weights and slots do. The number of calls is odd, so that data turned forward and back
-// end turned forward, and in place, in half of the rounds but the last, one call more. Then the
-// clock stops, and what a kernel may not do to the process, to its arguments and around its outputs
-// is looked for. About one round in 32 is judged, more of the first ones, and the last: the outputs
-// of a kernel by recheck(), another epoch of any smaller number of calls, untimed, in the same way,
-// and whether the outputs stay as they are if its threads may go on.
+// In a round each contestant has one epoch, and those of about one speed make equally many calls.
+// In a fresh round, which is every round unless a working set is large, all contestants get new
+// inputs, and an epoch begins with these in the buffers (in place) or with outputs full of NaN; in
+// another round it begins with what the last call left. An epoch of eight calls or more has one
+// more call first, untimed. Then the clock runs. Before each call every position moves on by one; a
+// kernel that turns forward and back in turn has the same positions in both calls. Before one call
+// an element of the input changes, out of place one of each tensor, and before another call all
+// weights and slots. The number of calls is odd, so that what is turned forward and back ends
+// turned forward; in place, half of the rounds but for the last have one call more. Then the clock
+// stops, and the process, the arguments and the bytes around the outputs are compared. About one
+// round in 32 is judged, more of the first ones, and the last: recheck() judges what the calls
+// left, and then what another epoch of any smaller number of calls, untimed, leaves. Where threads
+// may go on, the outputs are looked at again later.
 #include "benchmarks/engine/epochs.h"
 
 #include <algorithm>
