@@ -15,10 +15,6 @@ find_package(GTest 1.12 REQUIRED)
 include(GoogleTest)
 
 # These packages ship no CMake config.
-find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)
-add_library(mustache::mustache INTERFACE IMPORTED)
-target_include_directories(mustache::mustache INTERFACE ${MUSTACHE_INCLUDE_DIR})
-
 find_path(MPFR_INCLUDE_DIR mpfr.h REQUIRED)
 find_library(MPFR_LIBRARY mpfr REQUIRED)
 find_library(GMP_LIBRARY gmp REQUIRED)

@@ -39,7 +39,8 @@ set(layers
   "reports/record/=base/|reports/record/"
   "reports/numbers/=base/|reports/(record|numbers)/|kernels/api/types.h"
   "reports/figures/=base/|reports/(record|numbers|figures)/"
-  "reports/pages/=base/|reports/(record|numbers|figures|pages)/"
+  "reports/document/=base/|reports/(record|figures|document)/"
+  "reports/pages/=base/|reports/(record|numbers|figures|document|pages)/"
   "reports/=base/|reports/"
   "harness/call/=${call}|harness/protocol.h"
   "harness/cases/=${cases}"
@@ -84,7 +85,6 @@ set(owners
   "toml\\+\\+/=benchmarks/(workloads/workloads|configs/model_types).cpp|${host}_parts.cpp"
   "benchmark/benchmark.h=benchmarks/engine/google_benchmark.cpp"
   "nlohmann/=reports/record/(record(_test)?|schema).cpp|${fields}|${request}"
-  "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
   "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|device/device).cpp|${host}.cpp|.*file.c")
 

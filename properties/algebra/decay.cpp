@@ -197,7 +197,7 @@ void shape(Case& c, const Offer& offer) {
 
 const Registered decay({
     .name = "decay",
-    .order = 50,
+    .place = {"rotation", 50},
     .claim = "the decay bound, the Abel identity and the prefix sums hold",
     .without_norm = true,
     .needs = {{Factor::tokens}, {Factor::heads}},

@@ -86,7 +86,7 @@ Finding check(Subject& subject, const Case& c) {
 
 const Registered norm({
     .name = "norm",
-    .order = 30,
+    .place = {"rotation", 30},
     .claim = "a rotation keeps the length of every pair and every head",
     .shape = any_case,
     .check = check,

@@ -137,14 +137,14 @@ void shape_transpose(Case& c, const Offer&) {
 
 const Registered backward[] = {
     Registered({.name = "transpose",
-                .order = 70,
+                .place = {"laws", 70},
                 .claim = "the backward pass undoes the forward pass",
                 .without_norm = true,
                 .needs = {{Factor::operation}},
                 .shape = shape_transpose,
                 .check = check_transpose}),
     Registered({.name = "adjoint",
-                .order = 80,
+                .place = {"laws", 80},
                 .claim = "the backward pass is the transpose of the forward pass",
                 .without_norm = true,
                 .needs = {{Factor::operation}},
@@ -241,13 +241,13 @@ void shape_attention_scale(Case& c, const Offer&) {
 
 const Registered three_runs[] = {
     Registered({.name = "composition",
-                .order = 90,
+                .place = {"laws", 90},
                 .claim = "turning twice is turning once by the sum",
                 .without_norm = true,
                 .shape = shape_composition,
                 .check = check_composition}),
     Registered({.name = "attention_scale",
-                .order = 140,
+                .place = {"rotation", 140},
                 .claim = "attention_scale multiplies the result, and 0 means 1",
                 .needs = {{Factor::scale, level::usual}},
                 .shape = shape_attention_scale,

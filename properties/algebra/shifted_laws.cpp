@@ -276,7 +276,7 @@ Finding check_relative_position(Subject& subject, const Case& c) {
 
 const Registered relative_position({
     .name = "relative_position",
-    .order = 40,
+    .place = {"rotation", 40},
     .claim = "q.k depends on m - n only",
     .needs = {{Factor::tokens}},
     // every pair of tokens is compared
@@ -398,7 +398,7 @@ std::vector<Case> fixed_cases_attention(const Offer& offer, Profile) {
 
 const Registered attention({
     .name = "attention",
-    .order = 45,
+    .place = {"rotation", 45},
     .claim = "softmax attention does not change when all positions shift",
     .from = Profile::standard,
     .without_norm = true,
@@ -543,7 +543,7 @@ Finding check_linear_attention(Subject& subject, const Case& c) {
 
 const Registered linear_attention({
     .name = "linear_attention",
-    .order = 46,
+    .place = {"rotation", 46},
     .claim = "linear attention does not change with a shift, and its two forms agree",
     .from = Profile::standard,
     .without_norm = true,

@@ -416,7 +416,7 @@ Finding check(Subject& subject, const Case& c) {
 
 const Registered exhaustive({
     .name = name,
-    .order = 1000,
+    .place = {"rotation", 1000},
     .claim = claim,
     .judged_by_oracle = true,
     .for_replay_alone = true,
@@ -475,8 +475,7 @@ CertifyPlan plan_for(Subject& subject, const ChunkPlan& chunk) {
   VerdictRow& row = plan.row;
   row.pairing = word_of(chunk.pairing);
   row.dtype = word_of(chunk.dtype);
-  row.property = name;
-  row.claim = claim;
+  set_property(property_named(name), row);
   row.declared = declared_words(facts, chunk.dtype);
   row.verdict = facts.cannot_run.empty() ? Verdict::unsupported : Verdict::skipped;
   if (!facts.cannot_run.empty())

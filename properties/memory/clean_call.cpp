@@ -43,7 +43,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
 
 const Registered clean_call({
     .name = conduct_property,
-    .order = 5,
+    .place = {"memory", 5},
     .claim = "a call allocates, prints and runs nothing beside itself, and leaves nothing behind",
     .tells_once = true,
     .shape = any_case,

@@ -80,7 +80,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
 
 const Registered growth({
     .name = "growth",
-    .order = 320,
+    .place = {"memory", 320},
     .claim = "longer structs of a later version change nothing",
     .fixed_cases = fixed_cases,
     .check = check,

@@ -60,7 +60,7 @@ Finding check_unwritten_outputs(Subject& subject, const Case& c) {
 
 const Registered unwritten_outputs({
     .name = "unwritten_outputs",
-    .order = 240,
+    .place = {"memory", 240},
     .claim = "every output element is written",
     .needs = {{Factor::placement, level::out_of_place}},
     .shape =
@@ -148,7 +148,7 @@ std::vector<Case> fixed_cases_untouched_dims(const Offer& offer, Profile) {
 
 const Registered untouched_dims({
     .name = "untouched_dims",
-    .order = 230,
+    .place = {"memory", 230},
     .claim = "what is not rotated is copied bit for bit",
     .without_norm = true,
     .needs_one_of = {{Factor::room},

@@ -88,7 +88,7 @@ Finding check(Subject& subject, const Case& c) {
 
 const Registered pair_locality({
     .name = "pair_locality",
-    .order = 170,
+    .place = {"memory", 170},
     .claim = "what is not finite stays in its pair",
     .without_norm = true,
     .shape = any_case,

@@ -249,7 +249,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
 
 const Registered threads({
     .name = "threads",
-    .order = 260,
+    .place = {"sequences", 260},
     .claim = "concurrent calls, of one state or of two, give what each gives alone",
     .needs = {{Factor::callers}},
     .fixed_cases = fixed_cases,

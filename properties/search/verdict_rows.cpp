@@ -37,6 +37,12 @@ std::string words_for(const KernelFacts& facts) {
   return words;
 }
 
+void set_property(const Property& property, VerdictRow& row) {
+  row.property = property.name;
+  row.claim = property.claim;
+  row.group = property.place.group;
+}
+
 VerdictRow row_for(const KernelFacts& facts) {
   VerdictRow row;
   row.kernel = facts.name;

@@ -22,6 +22,8 @@ std::string words_for(const harness::KernelFacts& facts);
 
 /// A row that names the kernel, and nothing else.
 report::VerdictRow row_for(const harness::KernelFacts& facts);
+/// Its name, claim and group.
+void set_property(const Property& property, report::VerdictRow& row);
 
 /// At the beginning of the reason of a row that the suite could not judge. The exit code is 3.
 inline constexpr std::string_view suite_error = "an error of the suite, not of the kernel: ";

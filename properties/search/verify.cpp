@@ -203,8 +203,7 @@ class CellRun {
     row.pairing = word_of(cell_.offer.base.pairing);
     row.dtype = word_of(cell_.offer.base.dtype);
     row.declared = declared_words(facts(), cell_.offer.base.dtype);
-    row.property = property.name;
-    row.claim = property.claim;
+    set_property(property, row);
     return row;
   }
 
@@ -420,8 +419,7 @@ VerdictRow not_judged(const KernelFacts& facts, const Probe& probe) {
   VerdictRow row = row_for(facts);
   row.pairing = word_of(probe.asked.pairing);
   row.dtype = word_of(probe.asked.dtype);
-  row.property = first_to_ask;
-  row.claim = property_named(first_to_ask).claim;
+  set_property(property_named(first_to_ask), row);
   row.verdict = verdict_of(failure_of(execution));
   row.reason = probe.last_refusal.text;
   if (row.verdict == Verdict::skipped) return row;

@@ -138,7 +138,7 @@ std::vector<Case> fixed_cases_shared_inputs(const Offer& offer, Profile profile)
 
 const Registered shared_inputs({
     .name = "shared_inputs",
-    .order = 290,
+    .place = {"memory", 290},
     .claim = "an input or a cos that several outputs share serves each of them",
     .judged_by_oracle = true,
     .needs_one_of = {{Factor::in_layout, level::broadcast},
@@ -343,7 +343,7 @@ std::vector<Case> fixed_cases_far_strides(const Offer& offer, Profile) {
 
 const Registered far_strides({
     .name = "far_strides",
-    .order = 310,
+    .place = {"memory", 310},
     .claim =
         "rows of tensors, tables and caches, and positions may lie more than 2^31 elements apart",
     .judged_by_oracle = true,

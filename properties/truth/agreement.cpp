@@ -142,7 +142,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
 
 const Registered agreement({
     .name = "agreement",
-    .order = 10,
+    .place = {"rotation", 10},
     .claim = "every pair is the exact rotation of its input",
     .judged_by_oracle = true,
     .shape = any_case,

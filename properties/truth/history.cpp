@@ -393,7 +393,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
 
 const Registered history({
     .name = "history",
-    .order = 250,
+    .place = {"sequences", 250},
     .claim = "a call gives what it gave before, whatever came between",
     .judged_by_oracle = true,
     .add_calls = draw_calls,

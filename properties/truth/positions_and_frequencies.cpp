@@ -171,7 +171,7 @@ std::vector<Case> fixed_cases_position_sweep(const Offer& offer, Profile profile
 
 const Registered position_sweep({
     .name = "position_sweep",
-    .order = 20,
+    .place = {"rotation", 20},
     .claim = "agreement at every position 0..131071 and at the edges of the number types",
     .judged_by_oracle = true,
     .fixed_cases = fixed_cases_position_sweep,
@@ -225,7 +225,7 @@ std::vector<Case> fixed_cases_frequencies(const Offer& offer, Profile) {
 
 const Registered frequencies({
     .name = "frequencies",
-    .order = 300,
+    .place = {"rotation", 300},
     .claim = "any frequencies in [0, 2 pi] are taken as they are",
     .judged_by_oracle = true,
     .fixed_cases = fixed_cases_frequencies,

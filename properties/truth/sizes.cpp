@@ -269,7 +269,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
 
 const Registered sizes({
     .name = "sizes",
-    .order = 280,
+    .place = {"sizes", 280},
     .claim = "no count of tokens, heads, rows, pairs or other dims is special",
     .judged_by_oracle = true,
     .fixed_cases = fixed_cases,

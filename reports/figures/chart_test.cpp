@@ -128,7 +128,7 @@ TEST(Chart, WithoutGnuplotSaysSo) {
   EXPECT_EQ(draw_chart(sample_request(), wide_chart, "/bin/true").error,
             "gnuplot drew no whole picture");
   const std::string page = html_of(sample_results(), "/nonexistent/gnuplot");
-  EXPECT_NE(page.find("This chart could not be drawn: gnuplot is not installed. The numbers"),
+  EXPECT_NE(page.find("This chart could not be drawn: gnuplot is not installed. Its numbers"),
             std::string::npos);
   EXPECT_NE(page.find("<h2>Environment</h2>"), std::string::npos);
 }

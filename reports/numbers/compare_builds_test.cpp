@@ -12,7 +12,7 @@
 namespace ropewalk::report {
 namespace {
 
-/// A run in which both builds of `turn` have the times of `elementwise`, head's times `factor`.
+/// A run in which both builds of turn have the times of `elementwise`, head's times `factor`.
 Results run_of(double factor) {
   Results results = sample_results();
   results.complete = true;
@@ -181,19 +181,19 @@ TEST(CompareBuilds, RefusesARunThatCannotBeCompared) {
 }
 
 TEST(CompareBuilds, TheTableHasTheAnswers) {
-  const auto text = [](const Results& run) { return comparison_markdown(compare(run)); };
+  const auto text = [](const Results& run) { return comparison_text(compare(run)); };
   const auto has = [](const std::string& lines, const char* part) {
     return lines.find(part) != std::string::npos;
   };
   const std::string twice = text(run_of(2)), less = text(run_of(1.0123));
-  EXPECT_TRUE(twice.starts_with("## ✗ 12 regressions\n\n`base` → `head`, in `run.jsonl`")) << twice;
-  EXPECT_TRUE(has(twice, "| ✗ SLOWER | seen: at least 99.9 % | `turn` | `llama-3-8b/decode-1` |") ||
-              has(twice, "| ✗ SLOWER | seen: at least 100.0 % | `turn` | `llama-3-8b/decode-1` |"))
+  EXPECT_TRUE(twice.starts_with("# ✗ 12 regressions\n\nbase → head, in run.jsonl")) << twice;
+  EXPECT_TRUE(has(twice, "| ✗ SLOWER | seen: at least 99.9 % | turn | llama-3-8b/decode-1 |") ||
+              has(twice, "| ✗ SLOWER | seen: at least 100.0 % | turn | llama-3-8b/decode-1 |"))
       << twice;
-  EXPECT_TRUE(has(less, " | none: at most 1.3 % | `turn` | ")) << "rounded up: " << less;
+  EXPECT_TRUE(has(less, " | none: at most 1.3 % | turn | ")) << "rounded up: " << less;
   const std::string broken = text(with_head(run_of(1), break_off));
-  EXPECT_TRUE(has(broken, "| ✗ BROKEN | seen | `turn` | ")) << broken;
-  EXPECT_TRUE(has(broken, " | `agreement FAIL` |\n")) << broken;
+  EXPECT_TRUE(has(broken, "| ✗ BROKEN | seen | turn | ")) << broken;
+  EXPECT_TRUE(has(broken, " | agreement FAIL |\n")) << broken;
 }
 
 }  // namespace

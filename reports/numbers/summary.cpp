@@ -265,6 +265,7 @@ void summarize_properties(const Results& results, Summary& summary) {
     PropertySummary& property = index.of(row.property, summary.properties);
     property.name = row.property;
     if (property.claim.empty()) property.claim = row.claim;
+    if (property.group.empty()) property.group = row.group;
     property.compared += row.compared;
     if (is_failure(verdict)) ++property.failed;
     if (is_not_run(verdict)) ++property.not_run;

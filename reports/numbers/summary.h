@@ -35,7 +35,7 @@ struct KernelSummary {
 };
 
 struct PropertySummary {
-  std::string name, claim;
+  std::string name, claim, group;
   std::int64_t passed = 0, failed = 0, not_run = 0, compared = 0;
   double worst_margin = 0;  ///< largest margin of the verdicts that passed
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/document/document.h"
 #include "reports/figures/chart.h"
 #include "reports/numbers/compare.h"
 #include "reports/numbers/summary.h"
@@ -36,15 +37,17 @@ std::string render_csv(const Results& results, const Summary& summary);
 /// run that was cut off fails as well.
 std::string render_junit(const Results& results, const Summary& summary);
 
-/// A comparison as Markdown, fit for a pull request: the answer stands first, and the table is
-/// folded away. Percentages are rounded away from what would please.
-std::string comparison_markdown(const Comparison& comparison);
+/// A comparison: the answer stands first, and what did not become slower is folded away.
+Document comparison_of(const Comparison& comparison);
 
 /// An SVG document with a background and a legend below the chart, one line for each series. Its
 /// colours are those of the report, and follow the reader's light or dark scheme. The same request
 /// gives the same bytes with the same gnuplot. Throws std::runtime_error if gnuplot fails.
 std::string picture_file(const ChartRequest& request, ChartSize size,
                          const std::vector<std::string>& names);
+
+/// report.css or report.js, which are compiled in.
+std::string page_text(const std::string& name);
 
 /// Writes report.md, report.html, results.csv and junit.xml into out_dir, each whole or not at all.
 /// Makes out_dir if it is missing. Throws std::runtime_error with one line that names the file.

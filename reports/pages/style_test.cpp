@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reports/figures/chart.h"
-#include "reports/pages/view.h"
+#include "reports/pages/render.h"
 
 namespace ropewalk::report {
 namespace {
@@ -60,7 +60,7 @@ TEST(Style, ContrastIsThatOfTheStandard) {
 }
 
 TEST(Style, TextStandsOutInLightDarkAndPrint) {
-  const auto all = themes(template_text("report.css"));
+  const auto all = themes(page_text("report.css"));
   ASSERT_EQ(all.size(), 3u);
   const std::vector<std::pair<std::string, std::vector<std::string>>> pairs = {
       {"--ink", {"--paper", "--card", "--none-soft", "--accent-soft"}},

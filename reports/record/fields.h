@@ -101,7 +101,9 @@ inline constexpr auto fields_of<VerdictRow> = std::tuple{
           "of a FAIL: its error and what is allowed, with the unit; else empty"},
     Field{"part_of", &VerdictRow::part_of, "",
           "of a range that verify --exhaustive held: the words of the whole range's case, then "
-          "call_positions, version, code and oracle; else empty"}};
+          "call_positions, version, code and oracle; else empty"},
+    Field{"group", &VerdictRow::group, "",
+          "of the property: rotation, laws, memory, sequences, sizes, axes, norm or append"}};
 template <>
 inline constexpr auto fields_of<TimingRow> = std::tuple{
     Field{"kernel", &TimingRow::kernel, "", "name of the kernel or of the ceiling"},

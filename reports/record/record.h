@@ -53,7 +53,7 @@ struct VerdictRow {
   double worst_margin = 0;
   std::string worst_replay, judged_on, declared, coverage, not_offered;
   std::vector<std::string> not_met;
-  std::string severity, same_cause, error, part_of;
+  std::string severity, same_cause, error, part_of, group;
 };
 
 /// The property name of a verdict on all properties at once, e.g. for a kernel that cannot run

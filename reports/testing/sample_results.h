@@ -48,4 +48,8 @@ inline std::string junit_of(const Results& results) {
   return render_junit(results, summarize(results));
 }
 
+inline std::string comparison_text(const Comparison& comparison) {
+  return markdown_of(comparison_of(comparison));
+}
+
 }  // namespace ropewalk::report

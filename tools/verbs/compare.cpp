@@ -17,7 +17,7 @@ int run(const CompareOptions& options) {
   const Comparison comparison =
       of_builds ? compare_builds(read_results(a), a, max_regression)
                 : compare_runs(read_results(a), read_results(b), a, b, max_regression);
-  const std::string text = comparison_markdown(comparison);
+  const std::string text = markdown_of(comparison_of(comparison));
   if (options.markdown.empty()) {
     fmt::print("{}", text);
   } else {

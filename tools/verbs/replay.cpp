@@ -34,8 +34,7 @@ int run(const ReplayOptions& options) {
   VerdictRow row = row_for(r.facts);
   row.pairing = word_of(c.pairing);
   row.dtype = word_of(c.dtype);
-  row.property = c.property;
-  row.claim = r.property->claim;
+  set_property(*r.property, row);
   PropertyRun once;
   once.worst = r.finding;
   once.cause = r.cause;

@@ -61,11 +61,16 @@
   all("table.sortable").forEach(sortable);
 
   // ---- filtering: every word must be in the row or in the head of its box
-  const boxes = all("[data-filter]").map(box => ({
-    box,
-    head: box.dataset.filter.toLowerCase(),
-    rows: all("[data-row]", box).map(row => ({row, text: row.dataset.row.toLowerCase()})),
-  }));
+  const textOf = item => (item ? item.textContent.toLowerCase() : "");
+  const boxes = all("[data-filter]").map(table => {
+    const box = table.closest(".contest") ?? table;
+    const board = box.closest(".board");
+    return {
+      box,
+      head: textOf(box.querySelector("h4")) + textOf(board && board.querySelector("h3")),
+      rows: (table.matches("details") ? [table] : all("tbody tr", table)).map(row => ({row, text: textOf(row)})),
+    };
+  });
   const status = make("span", {className: "found"});
   status.setAttribute("role", "status");
   const filter = text => {
