@@ -27,7 +27,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 14;
+inline constexpr std::uint32_t version = 15;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.
@@ -91,9 +91,13 @@ enum class Status : std::uint32_t {
   skipped = 3,  ///< the worker cannot do it here (workspace too large, ...); see `text`
 };
 
+/// What no exception allows: changing the state of the process, and raises_at_strides.
+inline constexpr std::uint32_t leaves_changed = 1U << 30, at_strides = 1U << 31;
+
 /// What the entries of a call did to the process besides their answers.
 struct Conduct {
-  std::uint32_t is_unclean;   ///< 1: something that neither the kernel nor the command line allows
+  std::uint32_t is_unclean;   ///< what neither the kernel nor the command line allows: exceptions
+                              ///< of rope_kernel.h, leaves_changed and at_strides, or-ed; 0: none
   std::uint32_t has_left;     ///< 1: the process is not as it was, in a way that stays
   std::uint64_t applies;      ///< calls of apply that the next two count
   std::uint64_t heap_calls;   ///< calls of the allocator
@@ -105,12 +109,12 @@ struct Conduct {
 struct Reply {
   std::uint32_t version = protocol::version;
   Status status = Status::ok;
-  std::uint64_t repeated = 0;    ///< for step_repeat and step_supports, see Step
-  std::uint32_t kernels = 0;     ///< for hello: the number of kernels
-  std::uint32_t exit_code = 0;   ///< for time
-  std::uint32_t is_spoiled = 0;  ///< for call that failed: 1 asks for a new worker
-  char text[484] = {};
-  Conduct conduct{};  ///< for call
+  std::uint64_t repeated = 0;             ///< for step_repeat and step_supports, see Step
+  std::uint32_t kernels = 0;              ///< for hello: the number of kernels
+  std::uint32_t exit_code = 0;            ///< for time
+  std::uint32_t is_spoiled = 0;           ///< for call that failed: 1 asks for a new worker
+  char text[484] = {}, raised[128] = {};  ///< raised: the identifier of an entry's exception
+  Conduct conduct{};                      ///< for call
 };
 
 /// One kernel of the worker. Strings are cut to fit and end with 0.

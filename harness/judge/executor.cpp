@@ -12,8 +12,8 @@
 #include "harness/cases/names.h"
 #include "harness/judge/placed_buffers.h"
 #include "harness/judge/second_try.h"
+#include "harness/process/exceptions.h"
 #include "harness/process/guarded_mapping.h"
-#include "harness/process/script_host.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -98,6 +98,8 @@ void write_buffers(const Problem& problem, int placement, const Room& room) {
   }
 }
 
+constexpr const char* strides_rule = "raises_at_strides";
+
 // Notes what a call did besides its answer.
 CallResult with_side_effects(Subject& subject, const Problem& problem, CallResult result) {
   const Conduct& conduct = result.conduct;
@@ -106,9 +108,13 @@ CallResult with_side_effects(Subject& subject, const Problem& problem, CallResul
                    conduct.mapped_bytes,
                    conduct.waits != 0,
                    {},
+                   {},
                    {}};
   if (conduct.is_unclean != 0) {
     more.unclean = printable(text_of(conduct.text));
+    more.rules = tolerance_words(conduct.is_unclean);
+    if (more.rules.empty())
+      more.rules = conduct.is_unclean == at_strides ? strides_rule : "leaves_changed";
     more.at = problem.source;
   }
   subject.side_effects->add(more);
@@ -295,7 +301,7 @@ bool addresses_for(std::uint64_t bytes) {
 }  // namespace
 
 bool SideEffects::is_of_strides() const {
-  return unclean.starts_with(raises_at_strides);
+  return rules == strides_rule;
 }
 
 void SideEffects::add(const SideEffects& more) {
@@ -307,6 +313,7 @@ void SideEffects::add(const SideEffects& more) {
       (is_of_strides() && more.is_of_strides()))
     return;
   unclean = more.unclean;
+  rules = more.rules;
   at = more.at;
 }
 
@@ -500,6 +507,8 @@ Finding failure_of(const Execution& execution) {
   // In the order of CallResult::Kind.
   constexpr Finding::Kind kinds[] = {measured, unsupported, broken, skipped, crash, hang};
   f.kind = kinds[static_cast<std::size_t>(execution.result.kind)];
+  if (!execution.result.id.empty()) f.cause_ids = {execution.result.id};
+  f.has_raised = f.kind == broken && !f.cause_ids.empty();
   if (f.kind != measured) return f;
   if (!execution.stray_write.empty()) {
     f.kind = Finding::Kind::broken;

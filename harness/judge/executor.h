@@ -34,6 +34,7 @@ struct SideEffects {
   std::int64_t applies = 0, heap_calls = 0, mapped_bytes = 0;
   bool waits = false;   ///< for the device
   std::string unclean;  ///< the first thing that nothing allows, in words; empty: none
+  std::string rules;    ///< that it broke: identifiers, joined by commas
   Case at;              ///< the case of that call
 
   void add(const SideEffects& more);

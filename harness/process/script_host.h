@@ -2,6 +2,7 @@
 // library (tools/host/worker_library.cpp), and hands these functions over.
 #pragma once
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -12,7 +13,8 @@ extern "C" struct ropewalk_script_host {
   /// Runs a file. Returns its kernels, or NULL with one line in `error`.
   const rope_kernel_list* (*load)(const char* file, char* error, std::size_t error_bytes);
   /// The reason of the calling thread's last ROPE_FAILED; or what the function raised in a call
-  /// that answered ROPE_OK (raises_at_strides); empty: none. Asking forgets it.
+  /// that answered ROPE_OK (raises_at_strides); empty: none. Behind its 0 stands the identifier of
+  /// the exception: its type and place. Asking forgets it.
   void (*why)(char* text, std::size_t bytes);
   /// Static text like "python 3.11.7, numpy 2.4.6".
   const char* (*runs_in)(const rope_kernel* kernel);
@@ -33,11 +35,12 @@ namespace ropewalk::harness {
 /// NULL in the command itself.
 inline const ropewalk_script_host* script_host = nullptr;
 
-/// ": " and the reason of this thread's last failure; empty: none.
-inline std::string why_failed() {
+/// ": " and the reason of this thread's last failure; empty: none. `raised` gets the identifier.
+inline std::string why_failed(std::string* raised = nullptr) {
   if (script_host == nullptr) return {};
-  char text[400] = "";
-  script_host->why(text, sizeof text);
+  char text[480] = "";
+  script_host->why(text, sizeof text - 1);
+  if (raised != nullptr) *raised = text + strlen(text) + 1;
   return text[0] == 0 ? "" : std::string(": ") + text;
 }
 

@@ -11,6 +11,7 @@ struct StepFailed {
   std::string text;
   /// the next kernel would suffer from it, so the worker is replaced
   bool worker_is_spoiled = false;
+  std::string raised = {};  ///< the identifier of the exception that an entry raised
 };
 
 }  // namespace ropewalk::harness

@@ -76,7 +76,11 @@ inline const char* entry_name(Entry entry) {
 }
 /// Throws StepFailed unless the entry answered ROPE_OK.
 inline void hold_answer(Entry which, std::int32_t answer) {
-  if (answer != ROPE_OK) entry_failed(which, "answered " + std::to_string(answer) + why_failed());
+  if (answer == ROPE_OK) return;
+  StepFailed failed{protocol::Status::failed,
+                    entry_name(which) + (" answered " + std::to_string(answer))};
+  failed.text += why_failed(&failed.raised);
+  throw failed;
 }
 
 /// Runs code that calls an entry, once or many times. Throws StepFailed if that left this thread's

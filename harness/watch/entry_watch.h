@@ -31,7 +31,7 @@ class EntryWatch : public KernelWatch {
   /// Call if it raises at some strides. Whatever else is unclean goes before it.
   void note_strides(const std::string& text) {
     if (conduct_.is_unclean == 0) text.copy(conduct_.text, sizeof conduct_.text - 1);
-    conduct_.is_unclean = 1;
+    conduct_.is_unclean |= protocol::at_strides;
   }
 
   /// Calls an entry while the process runs nothing else, and notes its conduct. Throws StepFailed
@@ -156,7 +156,7 @@ class EntryWatch : public KernelWatch {
     std::string text = done.beyond(allowed_);
     append(text, left.beyond(allowed_));
     if (!text.empty() && conduct_.is_unclean == 0) {
-      conduct_.is_unclean = 1;
+      conduct_.is_unclean = done.rules_beyond(allowed_) | left.rules_beyond(allowed_);
       text.copy(conduct_.text, sizeof conduct_.text - 1);
     }
     if (left.empty()) return;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/system/descriptor.h"
+#include "harness/protocol.h"
 #include "harness/watch/left_running.h"
 
 namespace ropewalk::harness {
@@ -44,6 +45,14 @@ class Deeds {
     std::string out;
     for (const auto& [any_of, text] : deeds_)
       if ((any_of & exceptions) == 0) out += (out.empty() ? "" : "; ") + text;
+    return out;
+  }
+
+  /// The same as Conduct::is_unclean has it.
+  std::uint32_t rules_beyond(std::uint32_t exceptions) const {
+    std::uint32_t out = 0;
+    for (const auto& [any_of, text] : deeds_)
+      if ((any_of & exceptions) == 0) out |= any_of == 0 ? protocol::leaves_changed : any_of;
     return out;
   }
 

@@ -56,9 +56,11 @@ std::string cause_of_kill() {
              : "";
 }
 
-// Names the operand that the noted address belongs to, and the offset from its first byte.
-std::string place_of_fault(const Control& c, const CallDescriptor& call) {
-  std::string best;
+// Names the operand that the noted address belongs to, as an identifier and with the offset from
+// its first byte.
+std::pair<std::string, std::string> place_of_fault(const Control& c, const CallDescriptor& call) {
+  const std::string how = c.fault_is_write != 0 ? "write " : "read ";
+  std::string best, offset;
   std::uint64_t best_distance = GuardedMapping::widest_guard;  // no other operand is this near
   const auto look = [&](const MappedRegion& m, const std::string& name, std::uint64_t begin,
                         std::uint64_t bytes) {
@@ -68,8 +70,9 @@ std::string place_of_fault(const Control& c, const CallDescriptor& call) {
     if (m.bytes == 0 || distance >= best_distance) return;
     best_distance = distance;
     const char* where = inside ? "in read-only" : at >= end ? "past the end of" : "before";
-    best = fmt::format("{} {}, byte offset {} (it has {} bytes)", where, name,
-                       static_cast<std::int64_t>(at - begin), bytes);
+    best = fmt::format("{}{} {}", how, where, name);
+    offset = fmt::format(", byte offset {} (it has {} bytes)",
+                         static_cast<std::int64_t>(at - begin), bytes);
   };
   for (std::size_t i = 0; i < call.given().size(); ++i) {
     const OperandPlace& o = call.given()[i];
@@ -80,14 +83,14 @@ std::string place_of_fault(const Control& c, const CallDescriptor& call) {
   }
   const MappedRegion& workspace = c.mapped[most_operands];
   look(workspace, operand_name(Operand::workspace, 0), workspace.begin, workspace.bytes);
-  return best.empty() ? fmt::format("address {:#x}, near no buffer", c.fault_address)
-                      : fmt::format("{} {}", c.fault_is_write != 0 ? "write" : "read", best);
+  if (best.empty()) return {"", fmt::format("address {:#x}, near no buffer", c.fault_address)};
+  return {best, best + offset};
 }
 
 // What an answer says.
 CallResult result_of(const Reply& reply) {
   CallResult out{CallResult::Kind::failed, printable(text_of(reply.text)), reply.repeated,
-                 reply.conduct};
+                 reply.conduct, printable(text_of(reply.raised))};
   out.conduct.text[sizeof out.conduct.text - 1] = 0;
   if (reply.status == Status::ok) out.kind = CallResult::Kind::ok;
   if (reply.status == Status::unsupported) out.kind = CallResult::Kind::unsupported;
@@ -377,7 +380,11 @@ CallResult Worker::end_of(Received how, const CallDescriptor& call) {
     const std::string why =
         stopped_by != 0 ? fmt::format(": it was stopped by {}", signal_name(stopped_by)) : "";
     stop();
-    return {CallResult::Kind::hang, fmt::format("no answer from {} in time{}", phase, why)};
+    return {CallResult::Kind::hang,
+            fmt::format("no answer from {} in time{}", phase, why),
+            0,
+            {},
+            "late in " + phase};
   }
   if (how == Received::foreign) {
     const bool in_an_entry = control().phase != static_cast<std::uint32_t>(Phase::idle);
@@ -391,11 +398,11 @@ CallResult Worker::end_of(Received how, const CallDescriptor& call) {
     return {CallResult::Kind::crash, told.empty() ? phase + " closed descriptor 3" : told};
   }
   const int status = bury();
-  std::string text;
+  std::string text, id;
   if (WIFEXITED(status)) {
-    text = fmt::format("exited with code {} in {}", WEXITSTATUS(status), phase);
+    text = id = fmt::format("exited with code {} in {}", WEXITSTATUS(status), phase);
   } else {
-    text = fmt::format("{} in {}", signal_name(WTERMSIG(status)), phase);
+    text = id = fmt::format("{} in {}", signal_name(WTERMSIG(status)), phase);
     if (WTERMSIG(status) == SIGILL)
       text += ": does this machine lack the instruction? Then cpu_features must name its set";
     if (WTERMSIG(status) == SIGKILL) text += cause_of_kill();
@@ -408,11 +415,14 @@ CallResult Worker::end_of(Received how, const CallDescriptor& call) {
     const std::string in_heap = printable(text_of(c.last_words));
     if (!in_heap.empty())
       text += ": " + in_heap;
-    else if (call.count > 0)
-      text += ": " + place_of_fault(c, call);
+    else if (call.count > 0) {
+      const auto [operand, place] = place_of_fault(c, call);
+      id += ": " + operand;
+      text += ": " + place;
+    }
   }
   stop();
-  return {CallResult::Kind::crash, text, 0, {}, killed};
+  return {CallResult::Kind::crash, text, 0, {}, id, killed};
 }
 
 // The damage to the memory may harm the next call. A fresh worker has fresh memory.

@@ -154,11 +154,13 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index, const
 bool run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32_t steps,
               const CallDescriptor& call, std::uint32_t at, bool is_last) {
   static std::string refused_last;
-  const auto refuse = [&](Status status, bool is_spoiled, const std::string& text) {
+  const auto refuse = [&](Status status, bool is_spoiled, const std::string& text,
+                          const std::string& raised = {}) {
     refused_last = status == Status::unsupported ? text : "";
-    wire.answer(
-        status, text,
-        {.repeated = at, .is_spoiled = is_spoiled ? 1u : 0u, .conduct = caller.take_conduct()});
+    Reply reply{
+        .repeated = at, .is_spoiled = is_spoiled ? 1u : 0u, .conduct = caller.take_conduct()};
+    copy_text(reply.raised, raised.c_str());
+    wire.answer(status, text, reply);
   };
   try {
     const std::uint64_t repeated = caller.run(kernel, call, steps);
@@ -173,7 +175,7 @@ bool run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
       return false;
     const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
-    refuse(failure.status, spoiled, failure.text);
+    refuse(failure.status, spoiled, failure.text, failure.raised);
   } catch (const abi::__forced_unwind&) {  // such a handler must not end, so the process does
     refuse(Status::failed, true, "a kernel ended the thread it was called on (pthread_exit)");
     _exit(0);

@@ -1,19 +1,28 @@
-// The sentences of causes, by name: python/ropewalk/causes.toml.
+// Causes, and their sentences for people: python/ropewalk/causes.toml.
 #pragma once
 #include <fmt/format.h>
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ropewalk::properties {
 
 /// The sentence as it stands in the list. Throws std::out_of_range.
 const std::string& sentence_of(std::string_view cause);
 
-/// The sentence with its parameters.
+/// What a kernel does instead. Rows of equal identifiers are of one cause, whatever their words.
+struct Cause {
+  std::vector<std::string> ids;  ///< names of the list; several if two fit as well
+  std::string words;             ///< for people, with parameters
+  bool empty() const { return ids.empty(); }
+  bool operator==(const Cause&) const = default;
+};
+
+/// The cause of this name, in words with its parameters.
 template <class... Parameters>
-std::string cause(std::string_view name, const Parameters&... parameters) {
-  return fmt::format(fmt::runtime(sentence_of(name)), parameters...);
+Cause cause(std::string_view name, const Parameters&... parameters) {
+  return {{std::string(name)}, fmt::format(fmt::runtime(sentence_of(name)), parameters...)};
 }
 
 }  // namespace ropewalk::properties

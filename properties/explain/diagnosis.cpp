@@ -207,7 +207,7 @@ std::optional<Evidence> evidence_of(const Look& look, const Case& larger, Calls 
 
 // The causes that fit all calls: for all pairs that they would change, or else in one place.
 struct Named {
-  std::vector<std::string> names;
+  std::vector<Cause> names;
   std::string where;
 };
 Named names_of(const Scene& small, const Evidence& of) {
@@ -237,12 +237,23 @@ Named names_of(const Scene& small, const Evidence& of) {
       if (!whole && !in_one_place) continue;
       Named& kind = found[whole ? list : 2 + list];
       if (kind.names.empty()) kind.where = here->scope.text;
-      const std::string& name = in_small[list][i].name;  // two may be one without a scale
+      const Cause& name = in_small[list][i].cause;  // two may be one without a scale
       if (std::ranges::find(kind.names, name) == kind.names.end()) kind.names.push_back(name);
     }
   for (Named& kind : found)
     if (!kind.names.empty()) return kind;
   return {};
+}
+
+// One of several causes, which fit as well.
+Cause any_of(const std::vector<Cause>& causes, const std::string& counts) {
+  Cause all;
+  for (const Cause& each : causes) {
+    all.ids.insert(all.ids.end(), each.ids.begin(), each.ids.end());
+    all.words += (all.words.empty() ? "" : ", or ") + each.words;
+  }
+  all.words += fmt::format(" ({})", counts);
+  return all;
 }
 
 // What is wrong in a scene, all of it.
@@ -311,7 +322,7 @@ Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
   const std::string where =
       joined({rows.empty() ? place_of(small) : rows, call_of_state(look, c, small)});
   if (!again || !fails_again(look, c))
-    return {"", joined({"outputs are as they were before the call", where})};
+    return {{}, joined({"outputs are as they were before the call", where})};
   const Wrong wrong(*again);
   if (wrong.any && wrong.all_unwritten)
     return {cause(leaves_slot_0(look, c) ? "slot_0_out" : "unwritten"), where};
@@ -335,58 +346,60 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
   const Wrong wrong(small);
   const auto poisoned = look(c, Calls::poisoned);
   if (poisoned && !Wrong(*poisoned).any && fails_again(look, c))
-    return {"", joined({"reads numbers around rows, between them or in unused rows of tables",
-                        "right if NaN is there", place_of(small)})};
+    return {{},
+            joined({"reads numbers around rows, between them or in unused rows of tables",
+                    "right if NaN is there", place_of(small)})};
   if (wrong.all_unwritten) return of_unwritten(look, c, small);
   const std::string state = call_of_state(look, c, small);
   const Calls calls = wrong.not_finite ? Calls::tame : Calls::as_judged;
   const std::optional<Scene> tame = wrong.not_finite ? look(c, calls) : std::nullopt;
-  if (wrong.not_finite && !tame) return {"", joined({place_of(small), state})};
+  if (wrong.not_finite && !tame) return {{}, joined({place_of(small), state})};
   const Scene& scene = tame ? *tame : small;
   const Wrong left(scene);
   if (const auto evidence = evidence_of(look, larger, calls)) {
     const Named named = names_of(left.any ? scene : small, *evidence);
     constexpr std::size_t most = 3;  // if more names fit, the case is no evidence
     if (!named.names.empty() && named.names.size() <= most)
-      return {fmt::format("{} ({})", fmt::join(named.names, ", or "),
-                          counts_of(wrong_pairs(left.any ? scene : small),
-                                    wrong_pairs(evidence->large), c == larger)),
-              joined({named.where, state})};
+      return {any_of(named.names, counts_of(wrong_pairs(left.any ? scene : small),
+                                            wrong_pairs(evidence->large), c == larger)),
+              joined({named.where, state}), false};
   }
   const std::string reads =
       wrong.not_finite && !left.not_finite ? tamed(look, c, scene) : std::string();
   if (!left.any) {
     const char* then = reads.empty() ? "" : "right if they hold numbers";
-    return {"", joined({reads, then, place_of(small), state})};
+    return {{}, joined({reads, then, place_of(small), state})};
   }
   if (!left.not_finite)
     if (const Rounded rounded = rounding_of(look, c, larger); !rounded.cause.empty())
       return {rounded.cause, rounded.advice};
   if (left.not_finite && left.poison)
-    return {"", joined({scene.has_full_tables
-                            ? "reads poison, which lies around rows and behind tables"
-                            : "reads poison, which lies around rows and in unused rows of tables",
-                        place_of(scene), state})};
+    return {{},
+            joined({scene.has_full_tables
+                        ? "reads poison, which lies around rows and behind tables"
+                        : "reads poison, which lies around rows and in unused rows of tables",
+                    place_of(scene), state})};
   if (left.not_finite && has_finite_inputs(scene))
     return {cause("makes_nan"), joined({place_of(scene), state})};
   // Zeros in a pair hide which of its elements are wrong. The same call with other data shows it.
   const auto elements = elements_of(scene);
   const auto again = elements.empty() ? std::nullopt : look(varied(c, 0), calls);
   const bool shown = again && elements_of(*again) == elements;
-  return {"", joined({reads, place_of(scene), state, shown ? elements : "",
-                      right_place(look, c, scene, !shown)})};
+  return {{},
+          joined({reads, place_of(scene), state, shown ? elements : "",
+                  right_place(look, c, scene, !shown)})};
 }
 
 // Rows that are written where no token has its slot show nothing. With slot 0 in use, and no slot
 // for the last token, one of them may lie there.
-std::string cause_of_stray(const Look& look, const Case& c) {
+Cause cause_of_stray(const Look& look, const Case& c) {
   Case used = listed_slots(c);
   if (!used.slots.empty()) used.slots.back() = -1;
   const auto first = std::ranges::find_if(used.slots, [](std::int64_t s) { return s >= 0; });
   if (first == used.slots.end()) return {};
   if (std::ranges::count(used.slots, 0) == 0) *first = 0;
-  const std::string found = diagnose(look, used, used).cause;
-  return found.starts_with(cause("to_slot_0")) ? found : "";
+  const Cause found = diagnose(look, used, used).cause;
+  return std::ranges::count(found.ids, "to_slot_0") > 0 ? found : Cause();
 }
 
 // True if the case holds once the wrong elements are put right. Otherwise a cause of theirs does
@@ -429,14 +442,15 @@ Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
   const std::optional<Scene> small = look(c, Calls::as_judged);
   if (!small) return {};
   if (!Wrong(*small).any)
-    return {"", small->holds ? "the call of this case, made alone, is right" : ""};
+    return {{}, small->holds ? "the call of this case, made alone, is right" : "", false};
   Diagnosis out = explained(look, c, larger, *small);
   out.first = first_wrong(*small);
+  out.outside = out.outside && wrong_pairs(*small) == 0;
   return out;
 }
 
-std::string cause_of_crash(Subject& subject, const Property& property, const Case& c,
-                           const Finding& crash) {
+Cause cause_of_crash(Subject& subject, const Property& property, const Case& c,
+                     const Finding& crash) {
   for (std::size_t i = 0; i < c.tensors.size() && c.calls.empty(); ++i) {
     const TensorCase& t = c.tensors[i];
     const struct {
@@ -467,8 +481,8 @@ std::string cause_of_crash(Subject& subject, const Property& property, const Cas
   return {};
 }
 
-std::string explain(Subject& subject, const Property& property, const Case& c, const Case& larger,
-                    Finding& finding) {
+Cause explain(Subject& subject, const Property& property, const Case& c, const Case& larger,
+              Finding& finding) {
   if (finding.kind == Finding::Kind::crash) return cause_of_crash(subject, property, c, finding);
   const Look look = look_at(subject);
   if (finding.reason.starts_with("wrote outside its rows")) return cause_of_stray(look, larger);
@@ -490,14 +504,18 @@ std::string explain(Subject& subject, const Property& property, const Case& c, c
   if (!found.first.empty()) finding.where += (finding.where.empty() ? "" : "; ") + found.first;
   const bool is_cause = of_elements && !found.cause.empty();
   std::vector<std::string> parts{found.where, finding.diagnosis};
-  if (of_elements && !is_cause) parts.emplace_back(holds_put_right);
+  if (of_elements && !is_cause) {
+    parts.push_back(sentence_of("put_right"));
+    finding.cause_ids.emplace_back("put_right");
+  }
+  if (found.outside) finding.cause_ids.emplace_back("only_outside");
   std::erase(parts, "");
   finding.diagnosis = fmt::format("{}", fmt::join(parts, "; "));
-  return is_cause ? found.cause : "";
+  return is_cause ? found.cause : Cause();
 }
 
 std::string to_text(const Diagnosis& d) {
-  return joined({d.cause, d.where});
+  return joined({d.cause.words, d.where});
 }
 
 }  // namespace ropewalk::properties

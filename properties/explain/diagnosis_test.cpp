@@ -62,17 +62,17 @@ TEST_F(Diagnoses, FitsOneNumber) {
   EXPECT_TRUE(of_spoiled([](Seen& s) {
                 const double f = std::pow(10000.0, -static_cast<double>(s.pair) / 8);
                 s.y = s.truth * std::polar(1.0, 3 * f);
-              }).cause.starts_with("turns by position m + 3, not m ("));
+              }).cause.words.starts_with("turns by position m + 3, not m ("));
   EXPECT_TRUE(of_spoiled([](Seen& s) {
                 s.y = s.truth * 1.25;
-              }).cause.starts_with("multiplies by 1.25 too much ("));
+              }).cause.words.starts_with("multiplies by 1.25 too much ("));
   const Diagnosis hair = of_spoiled([](Seen& s) {
     const double f = std::pow(10000.0, -static_cast<double>(s.pair) / 8);
     if (s.pair == 3) s.y = s.truth * std::polar(1.0, 1e-5 * f * static_cast<double>(s.position));
   });
-  EXPECT_TRUE(hair.cause.starts_with(
+  EXPECT_TRUE(hair.cause.words.starts_with(
       "phase error grows with the position: frequencies are too high by 1e-05 of their value ("))
-      << hair.cause;
+      << hair.cause.words;
   EXPECT_EQ(hair.where, "only in pair 3");
 }
 
@@ -84,14 +84,14 @@ TEST_F(Diagnoses, NoiseHasNoName) {
             hash(seed, s.placement, s.at.tensor, s.at.b, s.at.t, s.at.h, s.pair);
         s.y += std::polar(size, unit_value(bits, 24) * 7);
       });
-      EXPECT_EQ(d.cause, "") << size << " " << seed;
+      EXPECT_EQ(d.cause.words, "") << size << " " << seed;
     }
 }
 
 TEST_F(Diagnoses, ThreeWrongPairsAreTooFewForAName) {
   int left = 3;
   const Diagnosis d = of_spoiled([&](Seen& s) { s.y = left-- > 0 ? s.x : s.y; });
-  EXPECT_EQ(d.cause, "");
+  EXPECT_EQ(d.cause.words, "");
 }
 
 TEST_F(Diagnoses, TwoNaNsDifferInTheirBits) {
@@ -226,13 +226,14 @@ TEST_F(Diagnoses, ErrorsHaveTheirNamesAndNoErrorThatOfAnother) {
       for (const char* smaller : {"", "rotary_dim=16 positions=7 q.heads=1 q.head_dim=16"}) {
         const Diagnosis d = of_spoiled(error.spoil, words, smaller);
         if (form.empty() && *smaller == '\0' && !error.true_names.empty()) {
-          EXPECT_TRUE(d.cause.starts_with(error.true_names.front())) << error.what << to_text(d);
+          EXPECT_TRUE(d.cause.words.starts_with(error.true_names.front()))
+              << error.what << to_text(d);
         }
         if (d.cause.empty()) continue;
         ++named;
         const bool is_true =
             std::any_of(error.true_names.begin(), error.true_names.end(),
-                        [&](const std::string& name) { return d.cause.starts_with(name); });
+                        [&](const std::string& name) { return d.cause.words.starts_with(name); });
         EXPECT_TRUE(is_true) << error.what << " is named: " << to_text(d) << "\n" << words;
       }
     }
@@ -263,7 +264,7 @@ TEST_F(Diagnoses, SpeaksOfTheSmallerCaseAlone) {
   const auto spoil = [](Seen& s) { s.y = s.pair == 7 || s.pair == 3 ? s.x : s.y; };
   const std::string small = "rotary_dim=8 positions=5 q.heads=1 q.head_dim=8";
   const Diagnosis d = of_spoiled(spoil, usual, small);
-  EXPECT_TRUE(d.cause.empty() || d.cause.starts_with("copies its input")) << d.cause;
+  EXPECT_TRUE(d.cause.empty() || d.cause.words.starts_with("copies its input")) << d.cause.words;
   EXPECT_EQ(d.where, "only in pair 3, right at position 0 instead of 5");
 }
 

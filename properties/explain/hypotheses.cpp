@@ -77,8 +77,8 @@ struct TurnsBy {
   const Facts& k;
   List& list;
   template <class Rotation>
-  void operator()(std::string name, Rotation rotation, bool applies = true) const {
-    list.push_back({std::move(name), only_if(applies, [&k = k, rotation](const Seen& s) -> Output {
+  void operator()(Cause what, Rotation rotation, bool applies = true) const {
+    list.push_back({std::move(what), only_if(applies, [&k = k, rotation](const Seen& s) -> Output {
                       return k.turned(s.x, rotation(s));
                     })});
   }
@@ -88,15 +88,15 @@ void add_values(const Facts& k, List& list) {
   const double a = k.scale();
   const bool scales = a != 1, table = k.source().contract == ROPE_CONTRACT_TABLE;
   const TurnsBy turns{k, list};
-  const auto add = [&list](std::string name, Function output, bool applies = true) {
-    list.push_back({std::move(name), only_if(applies, std::move(output))});
+  const auto add = [&list](Cause what, Function output, bool applies = true) {
+    list.push_back({std::move(what), only_if(applies, std::move(output))});
   };
   const auto scaled_by = [a](double instead) {
     return [a, instead](const Seen& s) { return s.truth / a * instead; };
   };
-  const std::string copies = cause("copies");
+  const Cause copies = cause("copies", scales ? ", not scaled either" : " at all");
   add(cause("zeros"), [](const Seen&) { return C{0, 0}; });
-  add(scales ? cause("copies_unscaled") : copies, [](const Seen& s) { return s.x; });
+  add(copies, [](const Seen& s) { return s.x; });
   add(scales ? cause("scales_alone") : copies, [a](const Seen& s) { return a * s.x; });
   add(cause("no_scale"), scaled_by(1), scales);
   add(cause("scale_twice"), scaled_by(a * a), scales);
@@ -139,8 +139,8 @@ void add_places(const Facts& k, List& list) {
                     if (k.tensor(s).rotary_offset == 0) return {};
                     return k.rearranged(s, own, own, 0);
                   }});
-  const auto from_head = [&](std::string name, auto head) {
-    list.push_back({std::move(name), [&k, head](const Seen& s) -> Output {
+  const auto from_head = [&](Cause what, auto head) {
+    list.push_back({std::move(what), [&k, head](const Seen& s) -> Output {
                       HeadPlace at = s.at;
                       at.h = head(s);
                       return k.turned(k.pair_of(s, at), s.r);
@@ -163,9 +163,9 @@ void add_places(const Facts& k, List& list) {
 }
 
 void add_axes(const Facts& k, List& list) {
-  const auto add = [&k, turns = TurnsBy{k, list}](std::string name, auto axis_for) {
+  const auto add = [&k, turns = TurnsBy{k, list}](Cause what, auto axis_for) {
     turns(
-        std::move(name),
+        std::move(what),
         [&k, axis_for](const Seen& s) {
           return k.rotation(s,
                             k.position_on(s, axis_for(axis_of(k.source().axis_of_pair, s.pair))));
@@ -183,9 +183,9 @@ void add_axes(const Facts& k, List& list) {
 
 void add_positions(const Facts& k, List& list) {
   const TurnsBy turns{k, list};
-  const auto add = [&k, turns](std::string name, auto position, bool applies = true) {
+  const auto add = [&k, turns](Cause what, auto position, bool applies = true) {
     turns(
-        std::move(name), [&k, position](const Seen& s) { return k.rotation(s, position(s)); },
+        std::move(what), [&k, position](const Seen& s) { return k.rotation(s, position(s)); },
         applies);
   };
   turns(cause("table_of_first"), [&k](Seen s) {
@@ -247,7 +247,7 @@ void add_positions(const Facts& k, List& list) {
 // The slot of a token holds the row of another one: `row_in` gives its number, or the token's own.
 void add_slots(const Facts& k, const Problem& p, List& list) {
   using Slots = std::vector<std::int64_t>;
-  const auto add = [&](std::string name, auto row_in) {
+  const auto add = [&](Cause what, auto row_in) {
     const auto other = [&p, row_in](Seen s) {
       const std::int64_t tokens = p.asked.tokens, own = s.at.b * tokens + s.at.t;
       const auto& slots = s.placement == 1 ? p.other_slots : p.slots;
@@ -257,7 +257,7 @@ void add_slots(const Facts& k, const Problem& p, List& list) {
       s.position = position_of(p, s.placement, s.at.b, s.at.t, s.pair);
       return s;
     };
-    list.push_back({std::move(name),
+    list.push_back({std::move(what),
                     [&k, &p, other](const Seen& s) -> Output {
                       const Seen of = other(s);
                       if (of.at.b == s.at.b && of.at.t == s.at.t) return s.truth;
@@ -407,7 +407,8 @@ Hypothesis other_axes(const std::shared_ptr<Facts>& k, const Scene& scene) {
   }
   std::string words;
   for (const auto& [pair, fit] : axes)
-    words += (words.empty() ? "" : ", ") + cause("pair_by_axis", pair, fmt::join(fit, " or "));
+    words +=
+        (words.empty() ? "" : ", ") + cause("pair_by_axis", pair, fmt::join(fit, " or ")).words;
   const bool fits = std::ranges::none_of(axes, [](const auto& of) { return of.second.empty(); });
   return {cause("other_axes", words), only_if(fits, [axes, turned](const Seen& s) -> Output {
             const auto of = axes.find(s.pair);
@@ -450,10 +451,12 @@ std::optional<double> fitted_frequency(const Facts& k, std::vector<const Seen*> 
   return d;
 }
 
-std::string frequency_words(double d) {
+Cause frequencies_off(double d) {
   constexpr double plain = 1e-3;
-  if (std::abs(d) >= plain) return cause("frequency_times", 1 + d);
-  return cause(d < 0 ? "frequencies_low" : "frequencies_high", std::abs(d));
+  return cause("frequencies", std::abs(d) >= plain
+                                  ? fmt::format("{:.4g} times what they should be", 1 + d)
+                                  : fmt::format("too {} by {:.2g} of their value",
+                                                d < 0 ? "low" : "high", std::abs(d)));
 }
 
 }  // namespace
@@ -464,9 +467,9 @@ void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list)
   const bool plus_one = p.norm.weight_plus_one != 0;
   // factor(head) multiplies every element of a head, weigh(s, d) element d, before the rotation or
   // after it; `head`: -1: its own.
-  const auto add = [&](std::string name, auto weigh, auto factor, std::int64_t head = -1,
+  const auto add = [&](Cause what, auto weigh, auto factor, std::int64_t head = -1,
                        bool after = false) {
-    list.push_back({std::move(name), [=, &k, &p](const Seen& s) -> std::optional<C> {
+    list.push_back({std::move(what), [=, &k, &p](const Seen& s) -> std::optional<C> {
                       if (!marks(&p.norm, s.at.tensor)) return {};
                       const PairIndex e = pair_elements(p.asked, s.at.tensor, s.pair);
                       const auto weighed = [&](const C& x) {
@@ -545,7 +548,7 @@ std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitte
                    [k, offset](const Seen& s) -> Output {
                      return k->turned(s.x, k->rotation(s, s.position + *offset));
                    })},
-          {frequency_words(d.value_or(0)), only_if(d.has_value(), [k, d](const Seen& s) -> Output {
+          {frequencies_off(d.value_or(0)), only_if(d.has_value(), [k, d](const Seen& s) -> Output {
              const double extra = *d * static_cast<double>(s.position) * k->frequency(s.pair);
              return s.truth * std::polar(1.0, k->backward() ? -extra : extra);
            })}};

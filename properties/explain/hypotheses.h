@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "properties/explain/causes.h"
 #include "properties/explain/scene.h"
 
 namespace ropewalk::properties {
 
 struct Hypothesis {
-  std::string name;  ///< what the kernel does wrong
+  Cause cause;  ///< what the kernel does wrong
   /// The output of a pair under this hypothesis; empty if the hypothesis does not apply.
   std::function<std::optional<std::complex<double>>(const Seen&)> output;
   /// The length of the longest input pair in that output; NULL: it has one pair, turned.
@@ -39,7 +40,7 @@ void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list)
 /// A rounding to a 16-bit data type, which leaves errors of about the bound. Roundings are told
 /// from one another by the bits of the outputs and not by distances.
 struct Rounded {
-  std::string cause;   ///< "rounds each product to bf16 before the sum"; empty: none is found
+  Cause cause;         ///< "rounds each product to bf16 before the sum"; empty: none is found
   std::string advice;  ///< "error_bound = 5 would declare it"; empty: the errors are larger
 };
 

@@ -166,8 +166,8 @@ std::array<bool, 2> wrong_calls(const Scene& scene) {
 void add_table_rows(const Scene& scene, std::vector<Hypothesis>& list) {
   const Problem& p = scene.problem;
   const Dtype own{p.asked.table_dtype};
-  const auto reads = [&](std::string name, bool applies, auto rotation) {
-    list.push_back({std::move(name), [k = Facts(scene), applies, rotation](const Seen& s) {
+  const auto reads = [&](Cause what, bool applies, auto rotation) {
+    list.push_back({std::move(what), [k = Facts(scene), applies, rotation](const Seen& s) {
                       return k.turned(s.x, applies ? rotation(s) : std::nullopt);
                     }});
   };
@@ -289,7 +289,7 @@ std::string place_of(const Scene& scene) {
   }
   shows.clear();
   for (const Seen& s : copies) shows.push_back(&s);
-  return joined({std::string(only_outside), scope_of(shows).text});
+  return joined({sentence_of("only_outside"), scope_of(shows).text});
 }
 
 std::string rows_from_on(const Look& look, const Case& c, const Scene& small) {

@@ -33,6 +33,7 @@ Finding check(Subject& subject, const Case& c) {
   f.kind = Finding::Kind::broken;
   f.compared = 0;
   f.reason = watched.side_effects->unclean;
+  f.cause_ids = {watched.side_effects->rules};
   return f;
 }
 

@@ -261,8 +261,8 @@ void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
 bool fails_at_first(Subject& subject, const Property& property, const Shrunk& shrunk) {
   const bool ends =
       shrunk.finding.kind == Finding::Kind::crash || shrunk.finding.kind == Finding::Kind::hang;
-  const bool raised = !exception_of(shrunk.finding.reason).empty();
-  if (ends || raised || shrunk.only_after_others || property.tells_once) return false;
+  if (ends || shrunk.finding.has_raised || shrunk.only_after_others || property.tells_once)
+    return false;
   const auto holds = [&] { return check_case(property, subject, shrunk.smallest).holds(); };
   for (int process = 0; process < 3; ++process) {
     subject.worker.restart();
@@ -281,7 +281,7 @@ void shrink_failure(PropertyRun& run, Subject& subject, const Property& property
   run.failing = shrunk.smallest;
   run.only_after_others = shrunk.only_after_others;
   if (fails_at_first(subject, property, shrunk)) {
-    run.worst.reason += " (" + std::string(only_at_first) + ")";
+    run.worst.cause_ids.emplace_back("only_at_first");
     return;
   }
   if (!shrunk.only_after_others)
@@ -422,6 +422,7 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   if (shared != nullptr) runner.run = *shared;
   if (const std::string missing = missing_for(property, offer); !missing.empty()) {
     runner.run.worst.kind = Finding::Kind::unsupported;
+    runner.run.missing = missing;
     runner.run.worst.reason = "needs " + missing;
     return runner.run;
   }
@@ -442,8 +443,7 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   // A fixed case that the kernel honestly refuses is not planned: what it refuses is listed with
   // the levels of the covering array.
   if (fixed_hold && runner.run.executed > 0) runner.run.planned -= runner.refused_fixed;
-  const bool is_told =
-      limits.told != nullptr && limits.told->contains(exception_of(runner.run.worst.reason));
+  const bool is_told = limits.told != nullptr && limits.told->contains(runner.run.worst.raised());
   if (runner.failing() && limits.shrink && !runner.charged() && !is_told)
     shrink_failure(runner.run, subject, property, offer);
   return runner.run;

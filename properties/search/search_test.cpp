@@ -381,7 +381,7 @@ TEST_F(InAWorker, AFailureStandsWhateverTheSearchForItsCauseThrows) {
       run_property(plain, property, probe.offer.value(), Profile::smoke, {}, nullptr, nullptr);
   ASSERT_TRUE(run.failing.has_value());
   EXPECT_EQ(run.worst.margin, 7);
-  EXPECT_EQ(run.worst.diagnosis + run.cause, "");
+  EXPECT_EQ(run.worst.diagnosis + run.cause.words, "");
 }
 
 TEST(VerdictRowsOf, ACaseThatIsTooSlowIsLeftOutAndOneWithoutMemoryIsNot) {

@@ -2,25 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "harness/cases/names.h"
 #include "harness/judge/second_try.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/script_host.h"
-#include "properties/explain/diagnosis.h"
+#include "properties/explain/causes.h"
 #include "properties/search/verify.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 using namespace report;
-
-std::string exception_of(const std::string& reason) {
-  const std::size_t at = reason.find(" answered 2: ");  // ROPE_FAILED, and why_failed()
-  std::string out = at == reason.npos ? "" : reason.substr(at);
-  std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
-  return out;
-}
 
 std::string quoted(const std::string& text) {
   std::string out = "'";
@@ -67,21 +61,24 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& fa
   if (run.failing) {
     row.verdict = verdict_of(f);
     row.reason = f.reason;
-    row.cause = run.cause;
+    row.cause = run.cause.words;
+    row.cause_ids = run.cause.ids;
+    row.cause_ids.insert(row.cause_ids.end(), f.cause_ids.begin(), f.cause_ids.end());
     row.diagnosis = f.diagnosis;
     row.shrunk_case = to_text(*run.failing);
     row.replay = replay_line(row.shrunk_case, facts);
     row.worst_margin = run.worst_margin;
     if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case), facts);
     if (run.only_after_others) {
-      if (const auto at = row.reason.find(fmt::format(" ({})", only_at_first));
-          at != std::string::npos)
-        row.reason.resize(at);
+      row.cause_ids = {"keeps_something"};
       row.reason += held_again;
       row.replay = again;
+    } else if (std::ranges::count(f.cause_ids, "only_at_first") > 0) {
+      row.reason += fmt::format(" ({})", sentence_of("only_at_first"));
     }
   } else if (run.executed == 0) {
     row.verdict = f.kind == Finding::Kind::skipped ? Verdict::skipped : Verdict::unsupported;
+    row.not_offered = run.missing;
     row.reason = f.reason.empty() ? "every case was refused" : f.reason;
   } else if (run.values == 0 || run.compared < run.executed) {
     row.verdict = Verdict::vacuous;

@@ -9,10 +9,6 @@
 
 namespace ropewalk::properties {
 
-/// The exception with which an entry of an interpreted kernel ended, as the reason of its row tells
-/// it, without digits: equal exceptions may tell of other shapes. Empty: the reason is another.
-std::string exception_of(const std::string& reason);
-
 /// Quotes a text for a shell.
 std::string quoted(const std::string& text);
 

@@ -104,6 +104,7 @@ class CellRun {
     SideEffects side_effects;
     bool of_array = false;       // the failing case is one of the array
     std::set<std::string> told;  // what it knew to be told
+    std::string raised;          // the exception that ended its case; empty: none
   };
 
   bool applies(const Property& property) const { return is_applicable(property, cell_.offer); }
@@ -235,7 +236,8 @@ class CellRun {
       const PropertyRun run = run_property(subject, property, cell_.offer, plan_.profile, limits,
                                            shared, draws_for(property, thread));
       fill_verdict(row, run, subject.facts, whole_property(row, limits));
-      if (row.verdict == Verdict::pass) row.reason = beside_a_pass(subject, run);
+      out.raised = run.worst.raised();
+      if (row.verdict == Verdict::pass) say_beside(row, subject, run);
     } catch (const WorkerError&) {
       throw;
     } catch (const std::exception& error) {
@@ -258,15 +260,14 @@ class CellRun {
       return write(tried.row);
     }
     if (is_needless(at)) return write(not_tried(row_of(property)));
-    const std::string exception = exception_of(tried.row.reason);
-    if (carried_.told.contains(exception) && !tried.told.contains(exception)) {
+    if (carried_.told.contains(tried.raised) && !tried.told.contains(tried.raised)) {
       tried.told = carried_.told;
       try_property(property, thread, tried);
     }
     VerdictRow& row = tried.row;
     side_effects_.add(tried.side_effects);
     if (row.verdict == Verdict::pass && judges_each_case(property)) say_coverage(row);
-    note_exception(row, tried.of_array);
+    note_exception(row, tried);
     if (row.verdict == Verdict::hang) carried_.hung_in = row.property;
     if (row.property == conduct_property && row.verdict == Verdict::pass)
       conduct_ = row;  // it waits for the calls of the others
@@ -285,8 +286,9 @@ class CellRun {
   void end_conduct(VerdictRow& row) {
     if (side_effects_.is_of_strides()) {
       row.severity = "contract";
-      row.reason = side_effects_.unclean + "; it was judged on contiguous copies there" +
-                   (row.reason.empty() ? "" : "; ") + row.reason;
+      const std::string told = side_effects_.unclean + "; it was judged on contiguous copies there";
+      for (std::string* text : {&row.reason, &row.unwatched})
+        *text = told + (text->empty() ? "" : "; ") + *text;
       Case at = side_effects_.at;
       at.property = row.property;
       row.replay = replay_line(to_text(at), facts());
@@ -309,6 +311,7 @@ class CellRun {
     run.values = row.compared;
     run.worst.kind = Finding::Kind::broken;
     run.worst.reason = side_effects_.unclean;
+    run.worst.cause_ids = {side_effects_.rules};
     Case alone = side_effects_.at;
     alone.property = row.property;
     alone.calls.clear();
@@ -321,18 +324,18 @@ class CellRun {
 
   // Equal exceptions of three cases end the cell: the other properties would tell it once more. One
   // case of the array fails many properties.
-  void note_exception(const VerdictRow& row, bool of_array) {
-    const std::string exception = exception_of(row.reason);
-    if (exception.empty()) return;
-    carried_.told.insert(exception);
-    std::set<std::string_view>& by = raised_[exception];
-    by.insert(of_array ? "the array" : property_named(row.property).name);
+  void note_exception(const VerdictRow& row, const Tried& tried) {
+    if (tried.raised.empty()) return;
+    carried_.told.insert(tried.raised);
+    std::set<std::string_view>& by = raised_[tried.raised];
+    by.insert(tried.of_array ? "the array" : property_named(row.property).name);
     if (by.size() == 3) ended_by_ = row;
   }
   // No case of the row ran: `executed` is 0. The replay line is that of the exception.
   VerdictRow not_tried(VerdictRow row) const {
     row.verdict = ended_by_->verdict;
     row.reason = ended_by_->reason;
+    row.cause_ids = ended_by_->cause_ids;
     row.diagnosis = "not tried: three cases had ended with this exception";
     row.shrunk_case = ended_by_->shrunk_case;
     row.replay = ended_by_->replay;
@@ -345,15 +348,17 @@ class CellRun {
            static_cast<double>(std::max<std::int64_t>(side_effects_.applies, 1));
   }
   // What a reader of a PASS should know.
-  static std::string beside_a_pass(const Subject& subject, const PropertyRun& run) {
+  static void say_beside(VerdictRow& row, const Subject& subject, const PropertyRun& run) {
     const KernelFacts& facts = subject.facts;
-    std::vector<std::string> out;
-    if (!subject.worker.remarks().empty()) out.push_back(subject.worker.remarks());
+    std::vector<std::string> out{subject.worker.remarks()};
     if (facts.tolerated != 0)
       out.push_back(fmt::format("{} is tolerated what it does not declare: {}", facts.name,
                                 exception_words(facts.tolerated, 0)));
-    if (run.refused > 0) out.push_back(fmt::format("{}{}", run.refused, were_replaced));
-    return fmt::format("{}", fmt::join(out, "; "));
+    std::erase(out, "");
+    row.unwatched = row.reason = fmt::format("{}", fmt::join(out, "; "));
+    if (run.refused > 0)
+      row.reason += fmt::format("{}{} drawn cases were refused, and replaced",
+                                row.reason.empty() ? "" : "; ", run.refused);
   }
 
   CaseDraws* draws_for(const Property& property, std::size_t thread) {
@@ -570,7 +575,7 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
     throw BadCase("replay line: data=subnormal, edge and span are for property=agreement");
   if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property, {}};
   Finding found = check_case(*property, subject, c);  // a worker that starts again lists anew
-  std::string cause;
+  Cause cause;
   try {
     if (fails(found) && c.calls.empty()) cause = explain(subject, *property, c, c, found);
   } catch (const std::exception&) {  // the failure stands without a cause

@@ -10,6 +10,7 @@
 #include "harness/expected/expected.h"
 #include "harness/judge/asked_shapes.h"
 #include "harness/judge/executor.h"
+#include "properties/explain/causes.h"
 #include "properties/judge_threads.h"
 #include "properties/property.h"
 #include "reports/record/record.h"
@@ -57,14 +58,11 @@ struct Replayed {
   harness::Finding finding;
   harness::KernelFacts facts;
   const Property* property;
-  std::string cause;
+  Cause cause;
 };
 Replayed replay(harness::Worker& worker, Oracle& oracle, const harness::Case& c);
 
 report::Verdict verdict_of(const harness::Finding& finding);
-
-/// Ends the reason of a PASS whose kernel refused drawn cases. Their number comes before it.
-inline constexpr std::string_view were_replaced = " drawn cases were refused, and replaced";
 
 /// The exit code of a run with these verdicts: 0, 1 or 3 (README, exit codes). Known failures
 /// (VerdictRow::known) do not change the code.

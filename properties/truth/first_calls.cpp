@@ -98,7 +98,7 @@ Finding check_first_call(Subject& subject, const Case& c) {
   if (!first.ran()) return first;
   const std::vector<Case> later = later_calls(subject, c);
   if (fails(first) && judged_in_order(subject, {later[0], c}).holds()) {
-    first.reason += " (only in the first call of a process)";
+    first.cause_ids.emplace_back("only_at_first");
     return first;
   }
   for (const Case& call : later) {

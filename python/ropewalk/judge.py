@@ -24,7 +24,7 @@ from .laws import laws
 # The fields of a verdict row (docs/results-schema.md).
 TEXTS = """kernel summary plugin angle_contract pairing dtype property claim verdict reason bound_unit
 where diagnosis shrunk_case replay known cause worst_replay judged_on declared coverage not_offered
-severity same_cause error""".split()
+severity same_cause error unwatched""".split()
 NUMBERS = "margin bound planned executed compared_cases compared seconds worst_margin".split()
 MOST = 4000  # characters of a text in a row
 NOT_JUDGED = KernelError, NotImplementedError, Skipped
@@ -87,7 +87,7 @@ def row_of(provider, target, name, claim, **more):
         versions += [f"{n} {version}"] if isinstance(version, str) else []
     row.update(kernel=provider.name, plugin=target, dtype=provider.dtypes[-1], property=name,
                angle_contract="exact" if provider.angles == "exact" else "f32_angle", claim=claim,
-               not_met=[], bound_unit="of |x|", planned=1, verdict="PASS",
+               not_met=[], cause_ids=[], bound_unit="of |x|", planned=1, verdict="PASS",
                judged_on="framework: " + ", ".join(versions))
     position = more.pop("position", None)
     row.update({n: v[:MOST] if isinstance(v, str) else v for n, v in more.items()})

@@ -87,8 +87,8 @@ inline constexpr auto fields_of<VerdictRow> = std::tuple{
           "on one passing row of each pairing and type: how many interactions of the features that "
           "the kernel offers were met by a case of the covering array; else empty"},
     Field{"not_offered", &VerdictRow::not_offered, "",
-          "beside coverage: what the kernel refuses, and so was never judged, separated by "
-          "semicolons"},
+          "beside coverage: what the kernel refuses, and so was never judged; of UNSUPPORTED: what "
+          "the property needs of that; separated by semicolons"},
     Field{"not_met", &VerdictRow::not_met, "",
           "beside coverage: each interaction that the kernel offers and that no case met"},
     Field{"severity", &VerdictRow::severity, "",
@@ -103,7 +103,12 @@ inline constexpr auto fields_of<VerdictRow> = std::tuple{
           "of a range that verify --exhaustive held: the words of the whole range's case, then "
           "call_positions, version, code and oracle; else empty"},
     Field{"group", &VerdictRow::group, "",
-          "of the property: rotation, laws, memory, sequences, sizes, axes, norm or append"}};
+          "of the property: rotation, laws, memory, sequences, sizes, axes, norm or append"},
+    Field{"cause_ids", &VerdictRow::cause_ids, "",
+          "of a failure: identifiers of what is wrong; failures of a kernel that share one are of "
+          "one cause"},
+    Field{"unwatched", &VerdictRow::unwatched, "",
+          "of PASS: what could not be watched or judged here, which reason says too; else empty"}};
 template <>
 inline constexpr auto fields_of<TimingRow> = std::tuple{
     Field{"kernel", &TimingRow::kernel, "", "name of the kernel or of the ceiling"},

@@ -191,7 +191,8 @@ Row parse_row(const json& object) {
   const auto read = [&object](const char* name, auto& value) {
     const auto found = object.find(name);
     // Files from before these fields are read too.
-    const std::string_view added_later[] = {"same_cause", "error", "part_of", "group"};
+    const std::string_view added_later[] = {"same_cause", "error",     "part_of",
+                                            "group",      "cause_ids", "unwatched"};
     if (found == object.end() && std::ranges::count(added_later, name) > 0) return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {

@@ -52,8 +52,8 @@ struct VerdictRow {
   std::string known, cause;
   double worst_margin = 0;
   std::string worst_replay, judged_on, declared, coverage, not_offered;
-  std::vector<std::string> not_met;
-  std::string severity, same_cause, error, part_of, group;
+  std::vector<std::string> not_met, cause_ids;
+  std::string severity, same_cause, error, part_of, group, unwatched;
 };
 
 /// The property name of a verdict on all properties at once, e.g. for a kernel that cannot run

@@ -1,4 +1,5 @@
 // Questions about rows that need no JSON.
+#include <algorithm>
 #include <cmath>
 
 #include "base/fingerprint.h"
@@ -16,8 +17,8 @@ bool tells_more(const VerdictRow& a, const VerdictRow& b) {
                      : measured                        ? 3
                                                        : 2;
     constexpr int last = 5;
-    return kind + (row.reason.ends_with(held_again) ? last : 0) +
-           (row.known.empty() ? 0 : 2 * last);
+    const bool held = row.cause.empty() && std::ranges::count(row.cause_ids, "keeps_something") > 0;
+    return kind + (held ? last : 0) + (row.known.empty() ? 0 : 2 * last);
   };
   return order(a) < order(b);
 }

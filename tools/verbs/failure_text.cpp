@@ -10,14 +10,9 @@
 #include "base/text.h"
 #include "harness/cases/case.h"
 #include "harness/cases/names.h"
-#include "properties/explain/causes.h"
-#include "properties/explain/diagnosis.h"
-#include "properties/property.h"
-#include "properties/search/verdict_rows.h"
 
 namespace ropewalk::tools {
 using namespace harness;
-using namespace properties;
 using namespace report;
 namespace {
 
@@ -44,37 +39,6 @@ std::string without_cell(const std::string& case_text) {
     at = end + 1;
   }
   return out;
-}
-
-// Two failures of a kernel are of one cause if they share one of these words: the name of what it
-// does instead (two may fit), the words of a crash or a broken rule, that only the first call of a
-// process fails, that only calls after others fail, or else the same case and place in several
-// cells.
-std::vector<std::string> cause_keys(const VerdictRow& row) {
-  const auto key = [&](const std::string& words) { return row.known + "\n" + words; };
-  if (row.reason.ends_with(held_again)) return {key(cause("keeps_something"))};
-  if (row.reason.find(only_at_first) != std::string::npos) return {key(std::string(only_at_first))};
-  if (const std::string raised = exception_of(row.reason); !raised.empty()) return {key(raised)};
-  if (row.property == conduct_property) {  // counts differ from cell to cell
-    std::string words = row.reason;
-    std::erase_if(words, [](char c) { return c >= '0' && c <= '9'; });
-    return {key(words)};
-  }
-  if (row.cause.empty())
-    return {key(row.verdict != Verdict::fail
-                    ? row.reason
-                    : row.property + row.reason + row.where + without_cell(row.shrunk_case))};
-  std::vector<std::string> keys;
-  constexpr std::string_view between = ", or ";
-  std::string names = row.cause.substr(0, std::min(row.cause.find(" ("), row.cause.find(": ")));
-  for (const std::string_view word : pairing_words)  // what is wrong in both pairings is one error
-    for (auto at = names.find(word); at != names.npos; at = names.find(word))
-      names.erase(at, word.size());
-  for (std::size_t at = 0, end = 0; end != std::string::npos; at = end + between.size()) {
-    end = names.find(between, at);
-    keys.push_back(key(names.substr(at, end - at)));
-  }
-  return keys;
 }
 
 // Failures that the first of them explains.
@@ -113,9 +77,8 @@ std::string same_cause(const std::vector<VerdictRow>& rows) {
     const bool last = i + 1 == cells_of.size() || cells_of[i + 1].second != cells_of[i].second;
     text += cells_of[i].first + (last ? fmt::format(" ({}); ", cells_of[i].second) : ", ");
   }
-  const auto not_tried = std::ranges::count_if(rows, [](const VerdictRow& row) {
-    return row.executed == 0 && !exception_of(row.reason).empty();
-  });
+  const auto not_tried = std::ranges::count_if(
+      rows, [](const VerdictRow& row) { return row.executed == 0 && !row.cause_ids.empty(); });
   if (not_tried > 0)
     text += fmt::format("{} of these were not tried after three equal exceptions; ", not_tried);
   return text + "--all shows each";
@@ -191,18 +154,20 @@ std::string cell_of(const VerdictRow& row) {
 }
 
 std::size_t Causes::add(const VerdictRow& row) {
-  const bool put_right = row.diagnosis.ends_with(holds_put_right);
-  const bool outside = row.diagnosis.starts_with(only_outside);
-  const std::string cell = row.known + cell_of(row) + (outside ? " outside" : "");
+  const auto is_id = [&](const char* id) { return std::ranges::count(row.cause_ids, id) > 0; };
+  const std::string of = row.known + "\n",
+                    cell = of + cell_of(row) + (is_id("only_outside") ? " outside" : " inside");
+  std::vector<std::string> keys;
+  for (const std::string& id : row.cause_ids)
+    if (id != "put_right" && id != "only_outside") keys.push_back(of + id);
+  if (keys.empty()) keys.push_back(of + row.property + " " + without_cell(row.shrunk_case));
+  if (is_id("put_right")) keys.insert(keys.begin(), cell);
   std::size_t at = count_;
-  if (const auto found = by_cell_.find(cell); put_right && found != by_cell_.end())
-    at = found->second;
-  const auto keys = cause_keys(row);
   for (const std::string& key : keys)
     if (const auto found = by_key_.find(key); found != by_key_.end()) at = found->second;
   count_ = std::max(count_, at + 1);
+  if (!row.cause.empty()) keys.push_back(cell);
   for (const std::string& key : keys) by_key_.emplace(key, at);
-  if (put_right || !row.cause.empty()) by_cell_.emplace(cell, at);
   return at;
 }
 

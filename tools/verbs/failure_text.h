@@ -28,16 +28,17 @@ std::string cell_and_words(const report::VerdictRow& row, std::string_view betwe
 /// case is that of the row's margin.
 std::string error_text(const report::VerdictRow& row, const std::string& case_text);
 
-/// Sorts failures of one kernel into causes. A failure that has no name, and is gone once the wrong
-/// elements are put right, goes to the first of these in its cell: rotated pairs and elements
-/// outside the window are two errors.
+/// Sorts failures of one kernel into causes: two are of one if they share an identifier, or have
+/// none and are of one property and case in several cells. A failure that has no name, and is gone
+/// once the wrong elements are put right, goes to the first of these in its cell: rotated pairs and
+/// elements outside the window are two errors.
 class Causes {
  public:
   /// The number of its cause, from 0; a new one is the number of causes so far.
   std::size_t add(const report::VerdictRow& row);
 
  private:
-  std::map<std::string, std::size_t> by_key_, by_cell_;
+  std::map<std::string, std::size_t> by_key_;
   std::size_t count_ = 0;
 };
 

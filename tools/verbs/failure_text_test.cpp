@@ -47,9 +47,58 @@ TEST(FailureText, AnErrorIsAPartOfWhatItIsMeasuredBy) {
 TEST(FailureText, TheFirstOfAllHasACauseAndAReplayLine) {
   VerdictRow plain = row_of(2, 1, "u"), named = plain, held = plain;
   plain.property = "agreement";
-  named.cause = held.cause = "a cause";
-  held.reason = std::string("wrong") + std::string(report::held_again);
+  named.cause = "a cause";
+  held.cause_ids = {"keeps_something"};
   EXPECT_TRUE(tells_more(named, plain) && tells_more(plain, held) && !tells_more(held, named));
+}
+
+// Which of its failures are of one cause, by their identifiers alone.
+TEST(FailureText, CausesAreToldByIdentifiers) {
+  int cells = 0;
+  const auto row_with = [&](const std::vector<std::string>& ids, const std::string& words) {
+    VerdictRow row = row_of(2, 1, "u");
+    row.cause_ids = ids;
+    row.cause = row.reason = row.diagnosis = words;
+    row.dtype = std::to_string(++cells);  // a cell of its own
+    return row;
+  };
+  Causes causes;
+  EXPECT_EQ(causes.add(row_with({"next_head"}, "some words")), 0u);
+  EXPECT_EQ(causes.add(row_with({"next_head"}, "others (3 wrong pairs fit)")), 0u) << "equal ids";
+  EXPECT_EQ(causes.add(row_with({"head_0"}, "some words")), 1u) << "equal words";
+  EXPECT_EQ(causes.add(row_with({"zeros", "head_0"}, "two fit")), 1u) << "one id is shared";
+  EXPECT_EQ(causes.add(row_with({"zeros"}, "")), 1u) << "and so is the other";
+  EXPECT_EQ(causes.add(row_with({"TypeError at a.py line 1"}, "apply answered 2: shape 3")), 2u);
+  EXPECT_EQ(causes.add(row_with({"TypeError at a.py line 1"}, "apply answered 2: shape 8")), 2u);
+  EXPECT_EQ(causes.add(row_with({"TypeError at a.py line 2"}, "apply answered 2: shape 8")), 3u);
+  VerdictRow known = row_with({"next_head"}, "some words");
+  known.known = "until 2030-01-01: it is";
+  EXPECT_EQ(causes.add(known), 4u) << "a known failure is apart";
+}
+
+// One without identifiers is that of its property and case; one gone once elements are put right is
+// that of its cell, apart from one of what is not rotated.
+TEST(FailureText, CausesWithoutANameGoByCaseOrByCell) {
+  VerdictRow row = row_of(2, 1, "u");
+  row.property = "norm";
+  row.shrunk_case = "pairing=interleaved dtype=f32 tokens=3";
+  VerdictRow in_other_cell = row, of_other_case = row;
+  in_other_cell.shrunk_case = "pairing=half_split dtype=bf16 tokens=3";
+  in_other_cell.reason = "words";
+  of_other_case.shrunk_case += "4";
+  Causes causes;
+  EXPECT_EQ(causes.add(row), 0u);
+  EXPECT_EQ(causes.add(in_other_cell), 0u);
+  EXPECT_EQ(causes.add(of_other_case), 1u);
+  VerdictRow named = row, right = of_other_case, outside = of_other_case;
+  named.cause_ids = {named.cause = "zeros"};
+  right.cause_ids = {"put_right"};
+  outside.cause_ids = {"put_right", "only_outside"};
+  right.shrunk_case = outside.shrunk_case = "tokens=7";
+  EXPECT_EQ(causes.add(named), 2u);
+  EXPECT_EQ(causes.add(right), 2u);
+  outside.property = "untouched_dims";
+  EXPECT_EQ(causes.add(outside), 3u);
 }
 
 TEST(FailureText, LinesEndAtPartsThenAtSpacesThenAtCommas) {

@@ -52,16 +52,16 @@ class Printer {
       cell_.properties.insert(row.property);
       cell_.cases += row.compared_cases;
       cell_.values += row.compared;
-      if (options_.verbose || !row.coverage.starts_with("covered 100 % of 2-way interactions"))
+      if (options_.verbose || !row.not_met.empty())
         cell_.coverage = row.coverage.empty() ? cell_.coverage : row.coverage;
       if (row.property == conduct_property) cell_.conduct = row.where;
-      add_not_offered(row, row.not_offered);
+      add_not_offered(row);
     } else if (is_failure(row.verdict)) {
       ++cell_.failed;
       failures_.push_back(row);
       print_if_first(row);
-    } else if (row.verdict == Verdict::unsupported && row.reason.starts_with(needs)) {
-      add_not_offered(row, row.reason.substr(needs.size()));
+    } else if (row.verdict == Verdict::unsupported && !row.not_offered.empty()) {
+      add_not_offered(row);
     } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
       // Once a kernel, not once for each pairing and type.
       const bool tells_all = options_.verbose || !options_.kernels.empty();
@@ -90,7 +90,6 @@ class Printer {
   }
 
  private:
-  static constexpr std::string_view needs = "needs ";
   // What the kernel does not offer, in the order of the rows, and in which pairings and types.
   struct OfKernel {
     VerdictRow row;
@@ -116,7 +115,8 @@ class Printer {
     print_failure(row, {}, options_.all);
   }
 
-  void add_not_offered(const VerdictRow& row, std::string_view items) {
+  void add_not_offered(const VerdictRow& row) {
+    std::string_view items = row.not_offered;
     const std::string cell = row.pairing + " " + row.dtype;
     while (!items.empty()) {
       const std::size_t end = std::min(items.find("; "), items.size());
@@ -305,12 +305,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
     ++passed;
     if (row.judged_on == by_host_launcher) ++by_host;
     if (!row.declared.empty()) ++as_declared;
-    std::string beside = row.reason;
-    if (beside.ends_with(were_replaced)) {  // the last that is said; a number of each row's own
-      const std::size_t end = beside.rfind(';');
-      beside.resize(end == std::string::npos ? 0 : end);
-    }
-    if (!beside.empty()) unwatched.insert(beside);
+    if (!row.unwatched.empty()) unwatched.insert(row.unwatched);
     if (worst == nullptr || row.margin > worst->margin) worst = &row;
   }
   std::string all = fmt::format("{} of {} claims hold", passed, judged);

@@ -21,7 +21,7 @@ class Sentences : public testing::Test {
     const Property& agreement = property_named("agreement");
     const Case c = case_from_text(small);
     const Finding f = agreement.check(subject, c);
-    if (f.kind == Finding::Kind::crash) return cause_of_crash(subject, agreement, c, f);
+    if (f.kind == Finding::Kind::crash) return cause_of_crash(subject, agreement, c, f).words;
     return to_text(diagnose(look_at(subject), c, case_from_text(larger)));
   }
   Worker worker_{options({ROPEWALK_SENTENCES_PLUGIN, ROPEWALK_MUTANTS})};
