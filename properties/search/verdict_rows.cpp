@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "base/text.h"
 #include "harness/cases/names.h"
 #include "harness/judge/second_try.h"
 #include "harness/process/exceptions.h"
@@ -47,6 +49,48 @@ VerdictRow row_for(const KernelFacts& facts) {
   return row;
 }
 
+namespace {
+
+// The unit roundoff of the tensor that the row's place names, or of the first.
+double unit_of(const VerdictRow& row) {
+  const Case c = case_from_text(row.shrunk_case.empty() ? "dtype=" + row.dtype : row.shrunk_case);
+  std::size_t tensor = 0;
+  for (std::size_t i = 0; i < c.tensors.size(); ++i)
+    if (row.where.starts_with(std::string(tensor_words[i]) + "[")) tensor = i;
+  return data_type(tensor_dtype(c, tensor)).format.u;
+}
+
+// What an error in this unit is a part of.
+std::string whole_of(const std::string& unit) {
+  if (unit == "u") return "";
+  if (unit == "u rho") return " of |x|";
+  if (unit == "u j") return " of the number of terms";
+  return " of " + unit.substr(2);
+}
+
+}  // namespace
+
+std::string error_text(const VerdictRow& row) {
+  const std::string& unit = row.bound_unit;
+  const bool finite = std::isfinite(row.margin);
+  if (row.bound == 0 && !finite) return "where none is allowed";
+  if (!unit.empty() && unit != "bound" && !unit.starts_with("u"))
+    return fmt::format("{} {}, allowed {}", row.margin, unit, row.bound);
+  if (unit.empty() || unit == "bound" || row.bound == 0 || !std::isfinite(row.bound))
+    return margin_text(row.margin) + " times what is allowed";
+  const double allowed = row.bound * unit_of(row);
+  if (!finite)  // the quotient of two numbers of f64 may be infinite too
+    return fmt::format("is not a finite number{}, allowed {:.1e}{}",
+                       row.dtype == "f64" ? ", or above 1e308 times the bound" : "", allowed,
+                       whole_of(unit));
+  std::string error, limit;
+  for (int digits = 1; error == limit && digits < 17; ++digits) {  // as many as tell them apart
+    error = fmt::format("{:.{}e}", row.margin * allowed, digits);
+    limit = fmt::format("{:.{}e}", allowed, digits);
+  }
+  return fmt::format("{}{}, allowed {}", error, whole_of(unit), limit);
+}
+
 void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& facts,
                   const std::string& again) {
   const Finding& f = run.worst;
@@ -67,6 +111,7 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& fa
     row.diagnosis = f.diagnosis;
     row.shrunk_case = to_text(*run.failing);
     row.replay = replay_line(row.shrunk_case, facts);
+    if (row.verdict == Verdict::fail && row.margin > 1) row.error = error_text(row);
     row.worst_margin = run.worst_margin;
     if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case), facts);
     if (run.only_after_others) {

@@ -188,8 +188,8 @@ std::string html_of(const Document& document, const PageCode& code, const std::s
 std::string markdown_of(const Document& document);
 std::string markdown_of(const std::vector<Block>& blocks);
 
-/// The same for a terminal: lines of at most 100 columns. `lines_max`: the longest texts of a check
-/// end in "..." beyond it; 0: all is shown, details too.
+/// The same for a terminal: lines of at most 100 columns. Beyond `lines_max` a paragraph, or the
+/// longest texts of a check, end in "..."; 0: all is shown, the details of a check too.
 std::string terminal_text(const Block& block, std::size_t lines_max = 0);
 /// Breaks a text into lines of at most 100 columns, and begins all but the first with `indent`
 /// spaces. A line ends before `least` only if the text does. A word that is longer than a line is

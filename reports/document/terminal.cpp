@@ -73,8 +73,12 @@ void shorten(std::vector<Lines>& texts, std::size_t lines_max) {
   }
 }
 
-Lines terminal_lines(const Paragraph& paragraph, std::size_t) {
-  return wrapped(plain(paragraph.line), paragraph.indent);
+Lines terminal_lines(const Paragraph& paragraph, std::size_t lines_max) {
+  Lines lines = wrapped(plain(paragraph.line), paragraph.indent);
+  if (lines_max == 0 || lines.size() <= lines_max) return lines;
+  lines.resize(lines_max);
+  lines.back() = lines.back().substr(0, lines.back().rfind(' ', columns_max - 4)) + " ...";
+  return lines;
 }
 
 Lines terminal_lines(const Facts& facts, std::size_t) {

@@ -9,7 +9,7 @@
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/launches/launches.h"
-#include "tools/verbs/failure_text.h"
+#include "tools/verbs/failures.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -21,7 +21,7 @@ namespace {
 // that the user named.
 void print_answers(const Results& results, const std::vector<std::string>& files) {
   const Summary summary = summarize(results);
-  for (const std::string& sentence : answer_sentences(summary.answers)) print_lines({sentence});
+  for (const std::string& sentence : answer_sentences(summary.answers)) print(Paragraph{sentence});
   for (const KernelSummary& kernel : summary.kernels)
     for (const KernelAnswer& answer : summary.answers)
       if (const std::string place = place_text(answer, kernel.name);

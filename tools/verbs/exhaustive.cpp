@@ -9,8 +9,9 @@
 #include "harness/worker/own_workers.h"
 #include "properties/exhaustive/certify.h"
 #include "properties/search/verify.h"
+#include "reports/pages/checks.h"
 #include "tools/command/session.h"
-#include "tools/verbs/failure_text.h"
+#include "tools/verbs/failures.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -143,10 +144,10 @@ class ExhaustiveRun {
             row.reason.empty() ? "" : "; " + row.reason);
     } else if (is_not_run(row.verdict)) {
       if (!options_.quiet)
-        print_lines(wrapped(fmt::format("{:<5} {} ({}): {}", row.verdict, row.kernel,
-                                        cell_and_words(row), row.reason)));
+        print(Paragraph{fmt::format("{:<5} {} ({}): {}", row.verdict, row.kernel,
+                                    cell_and_words(row), row.reason)});
     } else {
-      print_failure(row, {}, options_.all);
+      print_failure(row, options_.all);
     }
     flush_output();
   }

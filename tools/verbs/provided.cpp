@@ -11,7 +11,7 @@
 #include "properties/search/judges.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
-#include "tools/verbs/failure_text.h"
+#include "tools/verbs/failures.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -60,18 +60,16 @@ struct NamedRows {
     if (row.verdict == Verdict::crash || row.verdict == Verdict::hang) gravest = died = &row;
     if (gravest == nullptr || &severity_of(row) < &severity_of(*gravest)) gravest = &row;
   }
-  void print() const {
+  TableRow row() const {
     const std::string why =
         gravest == nullptr ? why_not
         : died != nullptr  ? gravest->property + ": " + gravest->reason
                            : fmt::format("{} ({})", gravest->property, severity_of(*gravest).words);
-    print_lines(wrapped(fmt::format("{:<30} {:<5} {:<9} {}", name,
-                                    judged == 0     ? "-"
-                                    : died && fails ? word(died->verdict)
-                                    : fails         ? "FAIL"
-                                                    : "PASS",
-                                    judged == 0 ? "" : fmt::format("{} of {}", held, judged), why),
-                        46));
+    const std::string verdict(judged == 0     ? "-"
+                              : died && fails ? word(died->verdict)
+                              : fails         ? "FAIL"
+                                              : "PASS");
+    return {{name, verdict, judged == 0 ? "" : fmt::format("{} of {}", held, judged), why}};
   }
 };
 
@@ -86,25 +84,29 @@ void print_screen(const std::vector<VerdictRow>& rows, const VerifyOptions& opti
     at->add(row);
     if (is_failure(row.verdict)) claims[{&severity_of(row), row.property}].push_back(&row);
   }
-  fmt::print("{:<30} {:<5} {:<9} {}\n", "entry", "", "claims", "the gravest failing claim");
+  Table table{"", {{"entry"}, {""}, {"claims"}, {"the gravest failing claim"}}, {}};
   std::size_t not_judged = 0;
   for (const NamedRows& n : names) {
     if (n.judged == 0) ++not_judged;
-    if (n.judged == 0 ? options.all : n.fails || !options.quiet) n.print();
+    if (n.judged == 0 ? options.all : n.fails || !options.quiet) table.rows.push_back(n.row());
   }
+  print(table);
   if (not_judged > 0 && !options.all)
-    fmt::print("{} more cannot be judged; --all says why\n", not_judged);
+    print(Paragraph{fmt::format("{} more cannot be judged; --all says why", not_judged)});
   for (const auto& [key, failing] : claims) {
     const VerdictRow& first = *failing.front();
     const std::size_t count = failing.size();
     fmt::print("\n");
-    print_lines(wrapped(fmt::format("{} ({}; {} {}): {}", first.property, key.first->words, count,
-                                    count == 1 ? "entry" : "entries", first.claim)));
-    for (const std::string& text : {first.kernel + ": " + first.reason, first.where, first.cause,
-                                    first.known.empty() ? "" : "not counted: " + first.known})
-      if (!text.empty()) print_lines(wrapped("  " + text, 4));
-    const std::string replay = "  " + first.replay;  // its last word stays whole
-    print_lines(wrapped(replay, 4, replay.rfind('\'', replay.size() - 2)));
+    print(Paragraph{fmt::format("{} ({}; {} {}): {}", first.property, key.first->words, count,
+                                count == 1 ? "entry" : "entries", first.claim)});
+    Facts facts;
+    facts.add("entry", first.kernel);
+    facts.add("because", first.reason);
+    facts.add("where", first.where);
+    facts.add("cause", first.cause);
+    facts.add("not counted", first.known);
+    if (!first.replay.empty()) facts.add("replay", Span{first.replay, Style::code});
+    print(facts);
   }
   fmt::print("\n");
 }
@@ -188,8 +190,8 @@ int verify_provided(const VerifyOptions& options, const std::string& position) {
   if (options.json) return code;
   fmt::print("{}, {}\n\n", file.found, rows.back().judged_on);
   print_screen(rows, options);
-  for (const std::string& note : whole.notes) print_lines(wrapped("note: " + note));
-  if (!whole.not_covered.empty()) print_lines(wrapped("not covered: " + whole.not_covered));
+  for (const std::string& note : whole.notes) print(Paragraph{"note: " + note});
+  if (!whole.not_covered.empty()) print(Paragraph{"not covered: " + whole.not_covered});
   for (const std::string& remark : known.remarks()) fmt::print("{}\n", remark);
   fmt::print("{:.1f} s\n", seconds_of_command());
   return code;

@@ -5,8 +5,9 @@
 #include "harness/worker/own_workers.h"
 #include "properties/search/verdict_rows.h"
 #include "properties/search/verify.h"
+#include "reports/pages/checks.h"
 #include "tools/command/session.h"
-#include "tools/verbs/failure_text.h"
+#include "tools/verbs/failures.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -48,21 +49,11 @@ int run(const ReplayOptions& options) {
   if (options.json) {
     fmt::print("{}\n", to_json_line(row));
   } else {
-    const auto print = [](std::string_view label, const std::string& text) {
-      if (!text.empty()) print_lines(wrapped(fmt::format("  {:<10} {}", label, text), 13));
-    };
-    fmt::print("{} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row), row.property);
-    print("claim", row.claim);
-    print("because", row.reason);
-    if (row.verdict == Verdict::fail && row.margin > 1)
-      print("error",
-            fmt::format("{}, {} values compared", error_text(row, options.line), row.compared));
-    else if (row.compared > 0)
-      print("margin", fmt::format("{:.9g} of a bound of {:.4g} {}, {} values compared", row.margin,
-                                  row.bound, row.bound_unit, row.compared));
-    print("where", row.where);
-    print("cause", row.cause);
-    print("diagnosis", row.diagnosis);
+    Check check = check_of(row);
+    if (row.verdict == Verdict::pass && row.compared > 0)
+      check.facts.add("margin", fmt::format("{:.9g} of a bound of {:.4g} {}", row.margin, row.bound,
+                                            row.bound_unit));
+    print(check);
   }
   return exit_code_of({row});
 }

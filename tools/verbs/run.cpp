@@ -15,7 +15,7 @@
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/launches/launches.h"
-#include "tools/verbs/failure_text.h"
+#include "tools/verbs/failures.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -87,7 +87,7 @@ int run(const RunOptions& options) {
   print_where_to_start(rows, options.verify.all);
   if (code == 0)
     for (const std::string& sentence : answer_sentences(summarize(results).answers))
-      print_lines({sentence});
+      print(Paragraph{sentence});
   return code;
 }
 

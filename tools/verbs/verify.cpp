@@ -17,10 +17,11 @@
 #include "properties/array/offer.h"
 #include "properties/property.h"
 #include "reports/numbers/summary.h"
+#include "reports/pages/checks.h"
 #include "reports/pages/render.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
-#include "tools/verbs/failure_text.h"
+#include "tools/verbs/failures.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -71,9 +72,9 @@ class Printer {
             fmt::format("{}{} ({})", kernels.empty() ? "" : ", ", row.kernel, row.angle_contract);
         return;
       }
-      print_lines(wrapped(fmt::format("{:<5} {} ({}): {}: {}", row.verdict, row.kernel,
-                                      row.angle_contract, row.property, row.reason)));
-      if (!row.where.empty() && tells_all) print_lines(wrapped("      " + row.where));
+      print(Paragraph{fmt::format("{:<5} {} ({}): {}: {}", row.verdict, row.kernel,
+                                  row.angle_contract, row.property, row.reason)});
+      if (!row.where.empty() && tells_all) print(Paragraph{"      " + row.where});
     }
     flush_output();
   }
@@ -83,9 +84,9 @@ class Printer {
     finish_cell();
     finish_kernel();
     for (const auto& [reason, kernels] : skipped_)
-      fmt::print("{} {}: everything: {}\n", Verdict::skipped, kernels, reason);
+      print(Paragraph{fmt::format("{} {}: everything: {}", Verdict::skipped, kernels, reason)});
     for (const auto& [items, kernels] : not_asked_)
-      fmt::print("not asked of {}, as not offered: {}\n", kernels, items);
+      print(Paragraph{fmt::format("not asked of {}, as not offered: {}", kernels, items)});
     flush_output();
   }
 
@@ -112,7 +113,7 @@ class Printer {
     shown_ = row;
     fmt::print("first failure, after {:.1f} s{}\n", seconds_of_command(),
                options_.fail_fast ? "" : "; the run goes on (--fail-fast ends it here)");
-    print_failure(row, {}, options_.all);
+    print_failure(row, options_.all);
   }
 
   void add_not_offered(const VerdictRow& row) {
@@ -144,8 +145,8 @@ class Printer {
     const std::string missing = options_.quiet ? "" : not_offered();
     const VerdictRow& row = of_kernel_.row;
     if (!missing.empty() && !of_kernel_.judged)
-      print_lines(wrapped(fmt::format("{} {} ({}): it offers none of: {}", Verdict::unsupported,
-                                      row.kernel, row.angle_contract, missing)));
+      print(Paragraph{fmt::format("{} {} ({}): it offers none of: {}", Verdict::unsupported,
+                                  row.kernel, row.angle_contract, missing)});
     else if (!missing.empty())
       not_asked_[missing] += (not_asked_[missing].empty() ? "" : ", ") + row.kernel;
     of_kernel_ = {};
@@ -158,9 +159,9 @@ class Printer {
     const bool tells = !options_.quiet && !options_.json;
     of_kernel_.judged |= cell_.failed + cell_.passed > 0;
     if (cell_.failed > 0 && tells)
-      print_lines(wrapped(fmt::format("FAIL  {} {}: {} of {} properties fail", cell_.first.kernel,
-                                      cell_and_words(cell_.first, " (", ")"), cell_.failed,
-                                      cell_.failed + cell_.passed)));
+      print(Paragraph{fmt::format("FAIL  {} {}: {} of {} properties fail", cell_.first.kernel,
+                                  cell_and_words(cell_.first, " (", ")"), cell_.failed,
+                                  cell_.failed + cell_.passed)});
     else if (cell_.passed > 0 && tells)
       add_to_group();
     flush_output();
@@ -194,10 +195,9 @@ class Printer {
                     group.properties.size() == 1 ? "y" : "ies", count_text(group.cases),
                     options_.verbose ? count_text(group.values) + " values, " : "",
                     group.worst.margin, group.worst.property);
-    constexpr std::size_t one_line = 120;  // of a kernel of the tree
-    print_lines(line.size() <= one_line ? std::vector{line} : wrapped(line));
-    if (!group.coverage.empty()) print_lines(wrapped("      " + group.coverage));
-    if (!group.conduct.empty() && options_.verbose) print_lines(wrapped("      " + group.conduct));
+    print(Paragraph{line});
+    if (!group.coverage.empty()) print(Paragraph{"      " + group.coverage});
+    if (!group.conduct.empty() && options_.verbose) print(Paragraph{"      " + group.conduct});
   }
 
   const VerifyOptions& options_;
@@ -214,8 +214,6 @@ class SameCauses {
  public:
   void add_to(VerdictRow& row) {
     if (!is_failure(row.verdict)) return;
-    if (row.verdict == Verdict::fail && row.margin > 1)
-      row.error = error_text(row, row.shrunk_case);
     auto& [causes, first] = of_[{row.kernel, row.plugin}];
     const std::size_t at = causes.add(row);
     if (at < first.size())
@@ -258,8 +256,8 @@ class OtherTypes {
 
  private:
   void print_line(const std::string& kernel, const std::set<std::string>& types) const {
-    print_lines(wrapped(fmt::format("{}: judged in {}; the model's {} is not offered", kernel,
-                                    fmt::join(types, ", "), fmt::join(model_, ", "))));
+    print(Paragraph{fmt::format("{}: judged in {}; the model's {} is not offered", kernel,
+                                fmt::join(types, ", "), fmt::join(model_, ", "))});
   }
   std::set<std::string> model_;
   std::map<std::string, std::set<std::string>> judged_;  // the other types of each kernel
@@ -328,7 +326,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
                               planned, executed, compared, values));
   lines.push_back(fmt::format("seed {}, {:.1f} s{}", seed, seconds, where_time_went(rows)));
   fmt::print("\n");
-  for (const std::string& line : lines) print_lines(wrapped(line));
+  for (const std::string& line : lines) print(Paragraph{line});
 }
 
 // The ledger lists the properties of smoke, whatever profile runs. '*' stands for those without

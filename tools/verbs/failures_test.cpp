@@ -1,8 +1,10 @@
-#include "tools/verbs/failure_text.h"
+#include "tools/verbs/failures.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "properties/search/verdict_rows.h"
 
 namespace ropewalk::tools {
 namespace {
@@ -17,7 +19,7 @@ VerdictRow row_of(double margin, double bound, const std::string& unit) {
   return row;
 }
 
-TEST(FailureText, AnErrorIsAPartOfWhatItIsMeasuredBy) {
+TEST(Failures, AnErrorIsAPartOfWhatItIsMeasuredBy) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const struct {
     double margin, bound;
@@ -35,16 +37,18 @@ TEST(FailureText, AnErrorIsAPartOfWhatItIsMeasuredBy) {
       {3, 0, "u rho", "f32", "3.00 times what is allowed"},
       {2.5, 1, "bound", "f16", "2.50 times what is allowed"},
   };
-  for (const auto& r : rows)
-    EXPECT_EQ(error_text(row_of(r.margin, r.bound, r.unit), std::string("dtype=") + r.dtype),
-              r.text);
+  for (const auto& r : rows) {
+    VerdictRow row = row_of(r.margin, r.bound, r.unit);
+    row.dtype = r.dtype;
+    EXPECT_EQ(properties::error_text(row), r.text);
+  }
   VerdictRow of_k = row_of(3, 1, "u rho");
   of_k.where = "k[batch 0, token 0, head 0] pair 0";
-  EXPECT_EQ(error_text(of_k, "q.heads=1 k.heads=1 k.dtype=bf16"),
-            "1.2e-02 of |x|, allowed 3.9e-03");
+  of_k.shrunk_case = "q.heads=1 k.heads=1 k.dtype=bf16";
+  EXPECT_EQ(properties::error_text(of_k), "1.2e-02 of |x|, allowed 3.9e-03");
 }
 
-TEST(FailureText, TheFirstOfAllHasACauseAndAReplayLine) {
+TEST(Failures, TheFirstOfAllHasACauseAndAReplayLine) {
   VerdictRow plain = row_of(2, 1, "u"), named = plain, held = plain;
   plain.property = "agreement";
   named.cause = "a cause";
@@ -53,7 +57,7 @@ TEST(FailureText, TheFirstOfAllHasACauseAndAReplayLine) {
 }
 
 // Which of its failures are of one cause, by their identifiers alone.
-TEST(FailureText, CausesAreToldByIdentifiers) {
+TEST(Failures, CausesAreToldByIdentifiers) {
   int cells = 0;
   const auto row_with = [&](const std::vector<std::string>& ids, const std::string& words) {
     VerdictRow row = row_of(2, 1, "u");
@@ -78,7 +82,7 @@ TEST(FailureText, CausesAreToldByIdentifiers) {
 
 // One without identifiers is that of its property and case; one gone once elements are put right is
 // that of its cell, apart from one of what is not rotated.
-TEST(FailureText, CausesWithoutANameGoByCaseOrByCell) {
+TEST(Failures, CausesWithoutANameGoByCaseOrByCell) {
   VerdictRow row = row_of(2, 1, "u");
   row.property = "norm";
   row.shrunk_case = "pairing=interleaved dtype=f32 tokens=3";
@@ -99,14 +103,6 @@ TEST(FailureText, CausesWithoutANameGoByCaseOrByCell) {
   EXPECT_EQ(causes.add(right), 2u);
   outside.property = "untouched_dims";
   EXPECT_EQ(causes.add(outside), 3u);
-}
-
-TEST(FailureText, LinesEndAtPartsThenAtSpacesThenAtCommas) {
-  const std::string word(60, 'a');
-  EXPECT_EQ(wrapped(word + "; " + word, 2), (std::vector{word + ";", "  " + word}));
-  EXPECT_EQ(wrapped(word + " " + word, 2), (std::vector{word, "  " + word}));
-  EXPECT_EQ(wrapped(word + "," + word, 2), (std::vector{word + ",", "  " + word}));
-  EXPECT_EQ(wrapped(word + " " + word, 2, 61), (std::vector{word + " " + word}));
 }
 
 }  // namespace

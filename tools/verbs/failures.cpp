@@ -1,0 +1,117 @@
+#include "tools/verbs/failures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "reports/pages/checks.h"
+
+namespace ropewalk::tools {
+using namespace report;
+namespace {
+
+constexpr std::size_t block_lines = 20;
+
+// A case's text without what tells its cell.
+std::string without_cell(const std::string& case_text) {
+  std::string out;
+  for (std::size_t at = 0; at < case_text.size();) {
+    const std::size_t end = std::min(case_text.find(' ', at), case_text.size());
+    const std::string word = case_text.substr(at, end - at);
+    if (!word.starts_with("pairing=") && !word.starts_with("dtype=")) out += word + " ";
+    at = end + 1;
+  }
+  return out;
+}
+
+// The failures of these rows, that which tells most first.
+std::vector<VerdictRow> failures_of(const std::vector<VerdictRow>& rows) {
+  std::vector<VerdictRow> failures;
+  for (const VerdictRow& row : rows)
+    if (is_failure(row.verdict)) failures.push_back(row);
+  std::ranges::stable_sort(failures, tells_more);
+  return failures;
+}
+
+// A check for each cause, with the others of its cause in it.
+std::vector<std::pair<const VerdictRow*, Check>> by_cause(const std::vector<VerdictRow>& failures) {
+  std::vector<std::pair<const VerdictRow*, Check>> checks;
+  Causes known;
+  for (const VerdictRow& row : failures)
+    if (const std::size_t at = known.add(row); at == checks.size())
+      checks.emplace_back(&row, check_of(row));
+    else
+      checks[at].second.more.push_back(check_of(row));
+  return checks;
+}
+
+}  // namespace
+
+std::size_t Causes::add(const VerdictRow& row) {
+  const auto is_id = [&](const char* id) { return std::ranges::count(row.cause_ids, id) > 0; };
+  const std::string of = row.known + "\n",
+                    cell = of + cell_of(row) + (is_id("only_outside") ? " outside" : " inside");
+  std::vector<std::string> keys;
+  for (const std::string& id : row.cause_ids)
+    if (id != "put_right" && id != "only_outside") keys.push_back(of + id);
+  if (keys.empty()) keys.push_back(of + row.property + " " + without_cell(row.shrunk_case));
+  if (is_id("put_right")) keys.insert(keys.begin(), cell);
+  std::size_t at = count_;
+  for (const std::string& key : keys)
+    if (const auto found = by_key_.find(key); found != by_key_.end()) at = found->second;
+  count_ = std::max(count_, at + 1);
+  if (!row.cause.empty()) keys.push_back(cell);
+  for (const std::string& key : keys) by_key_.emplace(key, at);
+  return at;
+}
+
+void print(const Block& block, std::size_t lines_max) {
+  fmt::print("{}", terminal_text(block, lines_max));
+}
+
+void print_failure(const VerdictRow& row, bool all) {
+  print(check_of(row), all ? 0 : block_lines);
+}
+
+void print_failures(std::vector<VerdictRow> failures, bool all, const VerdictRow* shown) {
+  failures = failures_of(failures);
+  const auto is_shown = [&](const VerdictRow& row) {
+    return shown != nullptr && row.kernel == shown->kernel && row.property == shown->property &&
+           row.plugin == shown->plugin && cell_of(row) == cell_of(*shown);
+  };
+  if (all) {
+    for (const VerdictRow& row : failures)
+      if (!is_shown(row)) print_failure(row, true);
+    return;
+  }
+  for (auto& [row, check] : by_cause(failures)) {
+    if (is_shown(*row)) {
+      if (check.more.empty()) continue;
+      check.name = row->property + ", the first failure, above";
+      check.facts = {};
+    }
+    print(check, block_lines);
+  }
+}
+
+void print_first_failure(const std::vector<VerdictRow>& rows) {
+  const std::vector<VerdictRow> failures = failures_of(rows);
+  if (!failures.empty()) print_failure(failures.front());
+}
+
+void print_where_to_start(const std::vector<VerdictRow>& rows, bool all) {
+  const std::vector<VerdictRow> failures = failures_of(rows);
+  if (failures.size() < 2) return;
+  const VerdictRow& start = failures.front();
+  const bool one_kernel = std::ranges::all_of(failures, [&](const VerdictRow& row) {
+    return row.kernel == start.kernel && row.plugin == start.plugin;
+  });
+  if (one_kernel && !all && by_cause(failures).size() == 1) return;
+  const std::string& what = start.cause.empty() ? start.reason : start.cause;
+  print(Paragraph{fmt::format("start here: {} ({}), {}{}", start.kernel, cell_and_words(start),
+                              start.property, what.empty() ? "" : ", " + what)},
+        2);
+}
+
+}  // namespace ropewalk::tools
