@@ -38,7 +38,8 @@ enum class Style : std::uint8_t {
   strong,
   name,   ///< may break after an underscore
   code,   ///< a command
-  small,  ///< on a line of its own below the rest, where there is room for lines
+  small,  ///< on a line of its own below the rest, where there is room for lines; a terminal leaves
+          ///< it out of numbers in a table, but for those of the last column
   tag,    ///< in a box, or in brackets
   pill    ///< a word with the colour of its tone
 };
@@ -72,6 +73,7 @@ struct Paragraph {
   Line line;
   const char* look = "";   ///< a class of report.css, as all looks below
   std::size_t indent = 6;  ///< on a terminal, of all lines but the first
+  bool is_detail = false;  ///< a terminal leaves it out
 };
 
 struct Fact {
@@ -106,9 +108,10 @@ struct Cell {
 };
 
 struct Column {
-  Text head;
+  Text head = {};
   bool is_number = false;
-  Text long_head = {};  ///< empty: the head
+  Text long_head = {};    ///< empty: the head
+  std::size_t width = 0;  ///< on a terminal at least, as where each row is a table of its own
 };
 
 struct TableRow {
@@ -118,10 +121,11 @@ struct TableRow {
 };
 
 struct Table {
-  Text use;  ///< what a reader does with it
-  std::vector<Column> columns;
-  std::vector<TableRow> rows;
+  Text use = {};  ///< what a reader does with it
+  std::vector<Column> columns = {};
+  std::vector<TableRow> rows = {};
   const char* look = "";  ///< "stack": the cells of a row stand below each other on a narrow screen
+  std::size_t indent = 0;  ///< on a terminal
 };
 
 /// One claim that was checked: a failure with all that is known of it, or that it holds, or that

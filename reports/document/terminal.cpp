@@ -13,21 +13,27 @@ constexpr std::size_t columns_max = 100, label_columns = 10, check_indent = 6;
 
 using Lines = std::vector<std::string>;
 
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
+
+/// In characters.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+}
+
 // Where a line ends: after a part of the text, else at a space, else after a comma, else behind the
 // word that is too long.
-std::size_t end_of_line(std::string_view text, std::size_t width, std::size_t least) {
-  if (text.size() <= width) return text.size();
+std::size_t end_of_line(std::string_view text, std::size_t columns, std::size_t least) {
+  std::size_t width = 0;  // in bytes
+  for (; width < text.size(); ++width)
+    if (begins_character(text[width]) && columns-- == 0) break;
+  if (width == text.size()) return width;
   for (const std::string_view mark : {"; ", " ", ","}) {
     const std::size_t kept = mark == " " ? 0 : 1, at = text.rfind(mark, width - kept);
     if (at != std::string_view::npos && at > least) return at + kept;
   }
   return std::min(text.find(' ', std::max(width, least)), text.size());
-}
-
-/// In characters.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 std::string plain(const Line& line) {
@@ -74,6 +80,7 @@ void shorten(std::vector<Lines>& texts, std::size_t lines_max) {
 }
 
 Lines terminal_lines(const Paragraph& paragraph, std::size_t lines_max) {
+  if (paragraph.is_detail) return {};
   Lines lines = wrapped(plain(paragraph.line), paragraph.indent);
   if (lines_max == 0 || lines.size() <= lines_max) return lines;
   lines.resize(lines_max);
@@ -88,6 +95,23 @@ Lines terminal_lines(const Facts& facts, std::size_t) {
   return out;
 }
 
+/// A row, and below it what stands small in its texts.
+std::vector<Lines> row_lines(const TableRow& row, const std::vector<Column>& columns) {
+  std::vector<Lines> out(1);
+  for (std::size_t i = 0; i < row.cells.size(); ++i) {
+    const bool is_last = i + 1 == row.cells.size();
+    const bool is_number = i < columns.size() && columns[i].is_number;
+    Line beside;
+    for (const Span& span : row.cells[i].line.spans)
+      if (span.style != Style::small || (is_number && is_last))
+        beside.add(span);
+      else if (!is_number)
+        out.emplace_back(i + 1).back() = span.text.plain();
+    out[0].push_back(plain(beside));
+  }
+  return out;
+}
+
 /// All columns are as wide as their widest cell but the last, which is broken.
 Lines terminal_lines(const Table& table, std::size_t) {
   std::vector<Lines> rows;
@@ -96,11 +120,10 @@ Lines terminal_lines(const Table& table, std::size_t) {
     rows.emplace_back();
     for (const Column& column : table.columns) rows.back().push_back(column.head.plain());
   }
-  for (const TableRow& row : table.rows) {
-    rows.emplace_back();
-    for (const Cell& cell : row.cells) rows.back().push_back(plain(cell.line));
-  }
+  for (const TableRow& row : table.rows)
+    std::ranges::move(row_lines(row, table.columns), std::back_inserter(rows));
   std::vector<std::size_t> widths;
+  for (const Column& column : table.columns) widths.push_back(column.width);
   for (const Lines& row : rows)
     for (std::size_t i = 0; i + 1 < row.size(); ++i) {
       widths.resize(std::max(widths.size(), i + 1));
@@ -108,8 +131,8 @@ Lines terminal_lines(const Table& table, std::size_t) {
     }
   Lines out;
   for (const Lines& row : rows) {
-    std::string line;
-    std::size_t indent = 0;
+    std::string line(table.indent, ' ');
+    std::size_t indent = table.indent;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool is_number = i < table.columns.size() && table.columns[i].is_number;
       const std::size_t width = i < widths.size() ? widths[i] : 0;
@@ -149,9 +172,13 @@ Lines terminal_lines(const Check& check, std::size_t lines_max) {
 Lines terminal_lines(const Part& part, std::size_t lines_max) {
   Lines out;
   if (!part.title.empty()) out = wrapped(part.title.plain());
-  for (const Block& block : part.blocks) out.push_back(terminal_text(block, lines_max));
-  for (std::string& line : out)
-    if (line.ends_with('\n')) line.pop_back();
+  for (const Block& block : part.blocks)
+    if (std::string text = terminal_text(block, lines_max); !text.empty()) {
+      const Part* inner = std::get_if<Part>(&block.content);
+      if (inner != nullptr && !inner->title.empty() && !out.empty()) out.emplace_back();
+      text.pop_back();
+      out.push_back(std::move(text));
+    }
   return out;
 }
 

@@ -94,7 +94,6 @@ struct ClaimGroup {
   double noise_floor = 0;  ///< how far the interval of the null twin reaches from 1
   bool valid = true;       ///< false: the null twin differs from the baseline by the margin
   std::int64_t comparisons = 0;
-  double epoch_us = 0;        ///< the longest of its launches
   std::int64_t block = 1;     ///< the longest of its intervals, in rounds
   double slow_share = 0;      ///< of the rounds that were probed: those of a slower processor
   std::vector<Claim> claims;  ///< in the order of the rows; holds baseline, twin and references too
@@ -135,8 +134,5 @@ std::string ceiling_share_text(double percent);
 
 /// Why a claim is UNRESOLVED, in a few words: what it needs, or that more time decides nothing.
 std::string why_open(const Claim& claim, const ClaimGroup& group);
-/// What bench prints on a terminal: a table for each workload and board, with speeds, claims and
-/// noise floors, and then whether the run is valid.
-std::string claims_as_text(const Claims& claims);
 
 }  // namespace ropewalk::report

@@ -40,7 +40,7 @@ std::string call_text(const BoardEntry& entry) {
 }
 
 std::string role_of(const TimingRow& row) {
-  if (row.is_ceiling()) return row.variant.empty() ? "ceiling" : "ceiling: " + row.variant;
+  if (row.is_ceiling()) return row.variant.empty() ? "ceiling" : row.variant;
   if (row.is_floor()) return "floor";
   if (row.is_twin()) return "null twin";
   return row.role == Role::baseline ? "baseline" : "";
@@ -48,7 +48,7 @@ std::string role_of(const TimingRow& row) {
 
 TableRow row_of(const BoardEntry& entry, const Contest& contest) {
   const TimingRow& row = *entry.row;
-  Cell name(Span{ranked_name(row), Style::name});
+  Cell name(Span{row.is_twin() ? kernel_of(row) : ranked_name(row), Style::name});
   name.line.add({role_of(row), Style::tag});
   if (!entry.has_speed) {
     Cell why(
@@ -131,6 +131,9 @@ Part contest_part(const Contest& contest) {
     size += fmt::format("; baseline {}, noise floor {}, blocks of {} round{}",
                         contest.group->baseline, floor_text(contest.group->noise_floor),
                         count_text(block), block == 1 ? "" : "s");
+    if (contest.group->slow_share >= 0.005)
+      size +=
+          fmt::format(", {:.0f} % of them on a slower processor", 100 * contest.group->slow_share);
   }
   const auto is_ranking = [](const BoardEntry& entry) {
     return entry.has_speed && !entry.row->is_reference();
@@ -141,14 +144,15 @@ Part contest_part(const Contest& contest) {
   Table table{"",
               {{""}, {"kernel"}, {"ns/token", true}, {"of ceiling", true}, {"ratio", true}},
               {},
-              "ranks"};
+              "ranks",
+              2};
   for (const BoardEntry& entry : contest.entries) {
     table.rows.push_back(row_of(entry, contest));
     table.rows.back().is_folded = is_ranking(entry) && ++place > shown;
   }
   Part part{of.workload + threads_text(of.threads), "", "card contest"};
   part.add(Paragraph{size, "sub"}).add(std::move(table));
-  if (!of.source.empty()) part.add(Paragraph{of.source, "source"});
+  if (!of.source.empty()) part.add(Paragraph{of.source, "source", 6, true});
   return part;
 }
 
@@ -198,7 +202,7 @@ Part leaderboards(const Summary& summary) {
       "nothing. "
       "The ratio is the contestant's time divided by the baseline's time, formed round by round; "
       "below 1 is faster. Only the outcome is a claim.",
-      "lead"});
+      "lead", 6, true});
   int number = 0;
   for (const Board& board : summary.boards) {
     Part part{board.name, fmt::format("board-{}", ++number), "board"};

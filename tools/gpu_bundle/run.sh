@@ -81,8 +81,8 @@ failed=$held
 if [ -z "$driver" ] && [ "$(gone)" -ge 240 ]; then effort='--rounds 12 --launches 3'; fi
 step bench bench '^bench:|^INVALID|^SKIPPED|^BROKEN' "$here/ropewalk" bench --no-cuda --plugin "$plugin" \
   $(printf -- '--kernel %s ' $timed) --profile smoke $effort --workload-file "$here/workloads.toml" --workload "$workloads" --out "$out"
-# A kernel's line has the time of a token.
-grep -hE '^[^ ]+  \(| ns/token ' "$out/peers.log" "$out/bench.log" | tee -a "$out/table.txt"
+# Boards and workloads are named in a line, and their tables are indented.
+grep -hE '^[^ :;]+( / [^:;]*|, [0-9]+ threads)?$|^  ' "$out/peers.log" "$out/bench.log" | tee -a "$out/table.txt"
 step report report '^report:' "$here/ropewalk" report "$out/results.jsonl"
 
 # late TITLE LOG PATTERN COMMAND...: a step that fits into the time that is left, or is cut off.

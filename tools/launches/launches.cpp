@@ -15,7 +15,7 @@
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
 #include "properties/search/judges.h"
-#include "reports/numbers/claims.h"
+#include "reports/pages/report.h"
 #include "tools/command/workload_choice.h"
 #include "tools/launches/board.h"
 #include "tools/launches/kernels_to_time.h"
@@ -501,8 +501,10 @@ void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
   std::FILE* to = options_.json ? stderr : stdout;
   const bool has_report = options_.part_of_run && !options_.verbose;  // with all tables
   const Claims claims = claims_of(rows_, options_.margin);
-  if (!options_.quiet && !has_report) fmt::print(to, "{}", claims_as_text(claims));
-  if ((options_.quiet || has_report) && !valid_) fmt::print(to, "INVALID\n");
+  Summary summary;
+  summary.boards = make_boards(rows_, claims);
+  if (!options_.quiet && !has_report) fmt::print(to, "{}", terminal_text(leaderboards(summary)));
+  if (!valid_) fmt::print(to, "INVALID: {}\n", claims.invalid_because);
   for (const ClaimGroup& group : claims.groups)
     for (const Claim& claim : group.claims)
       if (has_report && claim.outcome == Outcome::implausible)

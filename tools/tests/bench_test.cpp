@@ -84,7 +84,8 @@ TEST(PairedBench, BadKernelsHaveNoNumberAnywhereAndTheOthersAreTimed) {
   for (const char* page : {"report.md", "report.html", "results.csv"})
     EXPECT_TRUE(contains(slurp(out / page), "BROKEN")) << page;
   const Result listed = ropewalk("list --kernel fine_in_all" + with_plugin);
-  EXPECT_TRUE(contains(listed.out, "with \\x1b[31m colour\\nand a line")) << listed.out;
+  EXPECT_TRUE(contains(on_one_line(listed.out), "with \\x1b[31m colour\\nand a line"))
+      << listed.out;
   EXPECT_FALSE(steers(listed.out + listed.err)) << listed.out;
 }
 
@@ -102,8 +103,8 @@ TEST(PairedBench, RowsOfEveryLaunchStandSideBySide) {
       "320 --out " + out.string());
   EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;  // 3: too noisy here to be valid
   EXPECT_TRUE(contains(r.out, "at most 2 groups of 4 kernels; 2 launches of 8 rounds")) << r.out;
-  EXPECT_TRUE(contains(r.out, "to plain, noise floor ")) << r.out;
-  EXPECT_TRUE(contains(r.out, "% of ceiling")) << r.out;
+  EXPECT_TRUE(contains(r.out, "baseline plain, noise floor ")) << r.out;
+  EXPECT_TRUE(contains(r.out, "  of ceiling  ratio\n")) << r.out;
   std::multiset<std::string> roles, outcomes;
   std::set<std::int64_t> launches;
   for (const Timing& row : rows_of(out)) {
@@ -131,7 +132,7 @@ TEST(PairedBench, SeveralThreadsAreRowsOfTheirOwn) {
   if (contains(two.err, "may use 1 processors")) GTEST_SKIP() << "one processor";
   EXPECT_TRUE(two.code == 0 || two.code == 3) << two.out << two.err;  // 3: its twin differed
   EXPECT_TRUE(contains(two.out, "with 1 thread and with 2, on processors ")) << two.out;
-  EXPECT_TRUE(contains(two.out, ", 2 threads; to plain")) << two.out;
+  EXPECT_TRUE(contains(two.out, "/t4-b1, 2 threads\n")) << two.out;
   const auto rows = rows_of(out);
   EXPECT_EQ(rows.size(), 6u);  // a baseline, a twin and a ceiling, twice
   EXPECT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);

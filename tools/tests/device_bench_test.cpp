@@ -46,7 +46,7 @@ TEST(DeviceBench, AKernelHasABoardBesideFloorsAndCeiling) {
 
 TEST(DeviceBench, WhatIsMissingIsTold) {
   for (const auto& [words, reason] :
-       {std::pair{"memory=3000000", "SKIPPED: the table needs 3 MiB of device memory, and 0 are "},
+       {std::pair{"memory=3000000", "SKIPPED the table needs 3 MiB of device memory, and 0 are "},
         {"no_graphs", "SKIPPED control_device_table: the CUDA driver captures no graphs: CUDA "}}) {
     const Result r = bench(words);
     expect(r, 3, {reason});
