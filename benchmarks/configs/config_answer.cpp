@@ -15,10 +15,6 @@
 namespace ropewalk::bench {
 namespace {
 
-std::string named(const char* what, const std::string& text) {
-  return fmt::format("{:<10} {}", what, text);
-}
-
 std::string heads_of(const harness::TensorCase& t) {
   return fmt::format("{} head{} of {}", t.heads, t.heads == 1 ? "" : "s", t.head_dim);
 }
@@ -96,51 +92,45 @@ std::string shape_json(const Workload& w) {
 
 }  // namespace
 
-std::vector<std::string> shape_lines(const ModelConfig& config) {
+NamedTexts shape_facts(const ModelConfig& config) {
   const Workload& w = config.shape;
   const harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
-  std::vector<std::pair<const char*, std::string>> lines = {
-      {"q", heads_of(q)},
-      {"k", heads_of(k)},
-      {"rotary_dim", fmt::format("{}, from element {}{}", w.rotary_dim, q.rotary_offset,
-                                 k.rotary_offset == q.rotary_offset
-                                     ? ""
-                                     : fmt::format(" of q and {} of k", k.rotary_offset))},
-      {"rope_theta", fmt::format("{}", w.rope_theta)},
-      {"pairing", std::string(harness::word_of(w.pairing))},
-      {"scaling", scaling_of(w)},
-      {"scale", fmt::format("{} on cos and sin", harness::scale_of(w))},
-      {"context", context_of(config)},
-      {"dtype", std::string(data_type(w.dtype).word)}};
-  std::vector<std::string> out;
-  for (const auto& [what, text] : lines) out.push_back(named(what, text));
-  return out;
+  return {{"q", heads_of(q)},
+          {"k", heads_of(k)},
+          {"rotary_dim", fmt::format("{}, from element {}{}", w.rotary_dim, q.rotary_offset,
+                                     k.rotary_offset == q.rotary_offset
+                                         ? ""
+                                         : fmt::format(" of q and {} of k", k.rotary_offset))},
+          {"rope_theta", fmt::format("{}", w.rope_theta)},
+          {"pairing", std::string(harness::word_of(w.pairing))},
+          {"scaling", scaling_of(w)},
+          {"scale", fmt::format("{} on cos and sin", harness::scale_of(w))},
+          {"context", context_of(config)},
+          {"dtype", std::string(data_type(w.dtype).word)}};
 }
 
-std::vector<std::string> answer_lines(const ModelConfig& config) {
-  std::vector<std::string> out = shape_lines(config);
-  if (config.shape.axes > 1) out.push_back(named("axes", axes_of(config.shape)));
+NamedTexts answer_facts(const ModelConfig& config) {
+  NamedTexts out = shape_facts(config);
+  if (config.shape.axes > 1) out.emplace_back("axes", axes_of(config.shape));
   for (const ModelLayers& layers : config.layers)
-    out.push_back(named("layers", layer_line(layers, config.shape)));
+    out.emplace_back("layers", layer_line(layers, config.shape));
   return out;
 }
 
-std::vector<std::string> pair_lines(const ModelConfig& config) {
+std::vector<std::vector<std::string>> pair_rows(const ModelConfig& config) {
   const Workload& w = config.shape;
   const auto found = inv_freq_of(w, false), plain = inverse_frequencies(w.rope_theta, w.rotary_dim);
   const auto original = static_cast<double>(config.original_positions);
-  std::vector<std::string> out = {
-      fmt::format("{:>4} {:>24} {:>12} {:>10} {:>12}{}", "pair", "inv_freq", "wavelength",
-                  "divided by", original > 0 ? fmt::format("turns in {}", original) : "",
-                  config.shape.axes == 1 ? "" : "  axis")};
+  std::vector<std::vector<std::string>> out = {
+      {"pair", "inv_freq", "wavelength", "divided by",
+       original > 0 ? fmt::format("turns in {}", original) : "", w.axes == 1 ? "" : "axis"}};
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double turn = 2 * std::numbers::pi;
-    out.push_back(fmt::format(
-        "{:>4} {:>24} {:>12} {:>10} {:>12}{}", i, found[i],
-        found[i] > 0 ? fmt::format("{:.6g}", turn / found[i]) : "never",
-        found[i] > 0 ? fmt::format("{:.6g}", plain[i] / found[i]) : "-",
-        original > 0 ? fmt::format("{:.4g}", original * found[i] / turn) : "",
-        config.shape.axes == 1 ? "" : fmt::format("     {}", axis_letter(w, w.axis_of_pair[i]))));
+    out.push_back({fmt::format("{}", i), fmt::format("{}", found[i]),
+                   found[i] > 0 ? fmt::format("{:.6g}", turn / found[i]) : "never",
+                   found[i] > 0 ? fmt::format("{:.6g}", plain[i] / found[i]) : "-",
+                   original > 0 ? fmt::format("{:.4g}", original * found[i] / turn) : "",
+                   w.axes == 1 ? "" : std::string(1, axis_letter(w, w.axis_of_pair[i]))});
   }
   return out;
 }

@@ -147,25 +147,23 @@ FrequencyDifference difference_of(std::span<const double> a, std::span<const dou
   return out;
 }
 
-std::vector<std::string> difference_lines(std::span<const double> a, std::span<const double> b,
-                                          const FrequencyDifference& difference,
-                                          const std::string& a_name, const std::string& b_name) {
-  std::vector<std::string> out;
-  out.push_back(fmt::format("{} of {} pairs differ", difference.count, b.size()));
+NamedTexts difference_facts(std::span<const double> a, std::span<const double> b,
+                            const FrequencyDifference& difference, const std::string& a_name,
+                            const std::string& b_name) {
+  NamedTexts out{{"inv_freq", fmt::format("{} of {} pairs differ", difference.count, b.size())}};
   const auto add = [&](const char* what, std::size_t i) {
-    std::string line =
-        fmt::format("{} pair {}: {} in {}, {} in {}", what, i, a[i], a_name, b[i], b_name);
-    if (a[i] != 0 && b[i] != 0) line += fmt::format(" (x {:.6g})", b[i] / a[i]);
-    out.push_back(line);
+    out.emplace_back(what,
+                     fmt::format("pair {}: {} in {}, {} in {}", i, a[i], a_name, b[i], b_name));
+    if (a[i] != 0 && b[i] != 0) out.back().second += fmt::format(" (x {:.6g})", b[i] / a[i]);
     std::vector<std::string> angles;
     if (!std::isfinite(a[i] - b[i])) return;
     for (const int power : {10, 12, 14, 16, 18, 20})
       angles.push_back(
           fmt::format("{} at 2^{}", angle_text(std::ldexp(std::abs(a[i] - b[i]), power)), power));
-    out.push_back(fmt::format("  the angles are apart by {}", fmt::join(angles, ", ")));
+    out.emplace_back("", fmt::format("the angles are apart by {}", fmt::join(angles, ", ")));
   };
-  add("first:", difference.first);
-  if (difference.largest != difference.first) add("largest:", difference.largest);
+  add("first", difference.first);
+  if (difference.largest != difference.first) add("largest", difference.largest);
   return out;
 }
 

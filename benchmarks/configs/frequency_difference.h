@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "benchmarks/configs/config_answer.h"
 #include "harness/cases/case.h"
 
 namespace ropewalk::bench {
@@ -20,11 +21,11 @@ struct FrequencyDifference {
 FrequencyDifference difference_of(std::span<const double> a, std::span<const double> b,
                                   std::span<const double> allowed = {});
 
-/// Lines that tell the first and the largest pair that differ, and by what angle after 2^10 to 2^20
+/// Tells the first and the largest pair that differ, and by what angle after 2^10 to 2^20
 /// positions. `a_name` and `b_name` are shown.
-std::vector<std::string> difference_lines(std::span<const double> a, std::span<const double> b,
-                                          const FrequencyDifference& difference,
-                                          const std::string& a_name, const std::string& b_name);
+NamedTexts difference_facts(std::span<const double> a, std::span<const double> b,
+                            const FrequencyDifference& difference, const std::string& a_name,
+                            const std::string& b_name);
 
 /// How far the f32 numbers of a model's own code may be from inv_freq, as a share of each pair's.
 /// With u = 2^-24 and the exponent x: 4 u for the power, the quotient and two operations of a rule,

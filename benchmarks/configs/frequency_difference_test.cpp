@@ -19,13 +19,14 @@ TEST(FrequencyDifference, TellsTheFirstAndTheLargestPair) {
   EXPECT_EQ(found.count, 3U);
   EXPECT_EQ(found.first, 1U);
   EXPECT_EQ(found.largest, 2U);
-  const auto lines = difference_lines(a, b, found, "A", "B");
-  ASSERT_EQ(lines.size(), 5U);
-  EXPECT_EQ(lines[0], "3 of 4 pairs differ");
-  EXPECT_NE(lines[2].find("0.000977 rad at 2^10,"), std::string::npos) << lines[2];
-  EXPECT_NE(lines[2].find("1 rad at 2^20"), std::string::npos) << lines[2];
-  EXPECT_EQ(lines[3], "largest: pair 2: 0.25 in A, 0.125 in B (x 0.5)");
-  EXPECT_NE(lines[4].find("20.37 turns at 2^10"), std::string::npos) << lines[4];
+  const auto facts = difference_facts(a, b, found, "A", "B");
+  ASSERT_EQ(facts.size(), 5U);
+  EXPECT_EQ(facts[0].second, "3 of 4 pairs differ");
+  EXPECT_NE(facts[2].second.find("0.000977 rad at 2^10,"), std::string::npos) << facts[2].second;
+  EXPECT_NE(facts[2].second.find("1 rad at 2^20"), std::string::npos) << facts[2].second;
+  EXPECT_EQ(facts[3].first, "largest");
+  EXPECT_EQ(facts[3].second, "pair 2: 0.25 in A, 0.125 in B (x 0.5)");
+  EXPECT_NE(facts[4].second.find("20.37 turns at 2^10"), std::string::npos) << facts[4].second;
   EXPECT_EQ(difference_of(a, a).count, 0U);
 }
 

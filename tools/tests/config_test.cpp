@@ -37,7 +37,7 @@ TEST(Config, TwoThatDifferAreTold) {
   const Result differ = show(a + b);
   expect(differ, 1,
          {"scaling    linear: scaling_factor 2", "16 of 16 pairs differ",
-          "first: pair 0: 0.5 in a, 0.25 in b (x 0.5)"});
+          "first      pair 0: 0.5 in a, 0.25 in b (x 0.5)"});
   const Result equal = show(a + a);
   expect(equal, 0, {"no difference"});
 }
@@ -52,7 +52,7 @@ TEST(Config, NumbersFromElsewhereAreCompared) {
   const Result right = with("[1.0, 0.1, 0.01, 0.001]");
   expect(right, 0, {"its 4 numbers are those of plain"});
   const Result wrong = with("[1.0, 0.1, 0.01, 0.0011]");
-  expect(wrong, 1, {"1 of 4 pairs differ", "first: pair 3: 0.0011 in "});
+  expect(wrong, 1, {"1 of 4 pairs differ", "first      pair 3: 0.0011 in"});
   const Result rounded = with("tensor([1.0000, 0.1000, 0.0100, 0.0010], device='cuda:0')");
   expect(rounded, 0, {"off by 5 % would not show"});
   const Result other = with("[1.0, 0.2, 0.04, 0.008]");

@@ -9,28 +9,38 @@
 #include "benchmarks/configs/config_answer.h"
 #include "benchmarks/configs/frequency_difference.h"
 #include "benchmarks/workloads/workload_layout.h"
+#include "reports/document/document.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
 using namespace bench;
+using namespace report;
 namespace {
+
+std::string terminal_text(const NamedTexts& texts) {
+  Facts facts;
+  for (const auto& [name, text] : texts) facts.add(name, text);
+  return report::terminal_text(facts);
+}
 
 void print_config(const ModelConfig& config, bool pairs) {
   fmt::print("Configuration {}{}\n", config.shape.name,
              config.model_type.empty() ? "" : fmt::format(" ({})", config.model_type));
-  for (const std::string& line : answer_lines(config)) fmt::print("  {}\n", line);
-  if (pairs)
-    for (const std::string& line : pair_lines(config)) fmt::print("  {}\n", line);
+  fmt::print("{}", terminal_text(answer_facts(config)));
+  Table table{.columns = std::vector<Column>(6, {.is_number = true}), .indent = 2};
+  for (const auto& row : pair_rows(config)) table.rows.push_back({{row.begin(), row.end()}});
+  if (pairs) fmt::print("{}", report::terminal_text(table));
+  NamedTexts sources;
   const std::pair<const char*, const std::vector<std::string>&> parts[] = {
       {"read", config.read},
       {"taken", config.assumed},
       {"not timed", config.not_timed},
       {"ignored", config.ignored}};
   for (const auto& [what, lines] : parts)
-    for (const std::string& line : lines) fmt::print("  {:<10} {}\n", what, line);
-  fmt::print("\n");
+    for (const std::string& line : lines) sources.emplace_back(what, line);
+  fmt::print("{}\n", terminal_text(sources));
 }
 
 /// What two lists of frequencies say; prints it. `account`: what the first is; empty: unknown.
@@ -43,8 +53,7 @@ bool print_difference(std::span<const double> a, std::span<const double> b,
                json_text(a_name), json_text(b_name), b.size(), found.count, found.first,
                found.largest, account.empty() ? "" : ",\"account\":" + json_text(account));
   else if (found.count > 0)
-    for (const std::string& line : difference_lines(a, b, found, a_name, b_name))
-      fmt::print("  {}\n", line);
+    fmt::print("{}", terminal_text(difference_facts(a, b, found, a_name, b_name)));
   if (!json && !account.empty()) fmt::print("{}: {}\n", a_name, account);
   return found.count > 0;
 }
@@ -52,14 +61,12 @@ bool print_difference(std::span<const double> a, std::span<const double> b,
 bool differ(const ModelConfig& a, const ModelConfig& b, bool json) {
   const std::string a_name = a.shape.name,
                     b_name = b.shape.name == a_name ? a_name + " (the other)" : b.shape.name;
-  bool out = false;
-  if (!json) fmt::print("{} and {}\n", a_name, b_name);
-  const auto a_lines = shape_lines(a), b_lines = shape_lines(b);
-  for (std::size_t i = 0; i < a_lines.size(); ++i) {
-    if (a_lines[i] == b_lines[i]) continue;
-    out = true;
-    if (!json) fmt::print("  {}\n  {:<10} {}\n", a_lines[i], "", b_lines[i].substr(11));
-  }
+  NamedTexts facts;
+  const NamedTexts of_a = shape_facts(a), of_b = shape_facts(b);
+  for (std::size_t i = 0; i < of_a.size(); ++i)
+    if (of_a[i] != of_b[i]) facts.insert(facts.end(), {of_a[i], {"", of_b[i].second}});
+  bool out = !facts.empty();
+  if (!json) fmt::print("{} and {}\n{}", a_name, b_name, terminal_text(facts));
   const auto a_list = inv_freq_of(a.shape, false), b_list = inv_freq_of(b.shape, false);
   if (a_list.size() == b_list.size())
     out |= print_difference(a_list, b_list, difference_of(a_list, b_list), a_name, b_name, json);
