@@ -232,7 +232,7 @@ TEST(JudgedOn, AKernelOfAnOlderHeaderKeepsItsVerdict) {
 TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
   for (const bool on_host : {true, false}) {
     setenv("TEST_PLUGIN_FAULT", on_host ? "host_launcher" : "", 1);
-    const std::string list = ropewalk("list --features --quiet" + one).out,
+    const std::string list = on_one_line(ropewalk("list --features --quiet" + one).out),
                       text = ropewalk(zero).out,
                       rows = ropewalk("list --json" + one).out + ropewalk(zero + " --json").out;
     unsetenv("TEST_PLUGIN_FAULT");
@@ -285,7 +285,7 @@ TEST(Declared, ABoundBeyondTheTypeIsNoPlainPass) {
     EXPECT_EQ(contains(again.out, "PASS test_right (half_split f32 table): "), !beyond);
     EXPECT_EQ(contains(rows.out, "\"declared\":\"" + words + "\""), beyond);
     EXPECT_EQ(contains(rows.out, "\"declared\":\"\""), !beyond);
-    EXPECT_EQ(contains(list.out, "; " + words + "\n"), beyond);
+    EXPECT_EQ(contains(on_one_line(list.out), "; " + words), beyond);
     EXPECT_TRUE(contains(list.out, beyond ? "declared error 16 u" : "declared error 5 u"));
     EXPECT_TRUE(contains(kernels.out, beyond ? "\"error_bound\":16" : "\"error_bound\":5"));
   }

@@ -8,11 +8,13 @@
 #include "base/text.h"
 #include "base/text_file.h"
 #include "benchmarks/workloads/traffic.h"
+#include "reports/document/document.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
 using namespace bench;
+using namespace report;
 namespace {
 
 void print_json(const DoctorFinding& f) {
@@ -21,10 +23,10 @@ void print_json(const DoctorFinding& f) {
              json_text(f.why), json_text(f.remedy));
 }
 
-void print_finding(const DoctorFinding& f) {
-  fmt::print("{:<13} {:<22} {}\n", word_of(f.health), f.name, shown(f.value, 200));
+void add_finding(const DoctorFinding& f, Table& to) {
+  to.rows.push_back({{Text(word_of(f.health)), f.name, shown(f.value, 200)}});
   if (f.health == Health::good) return;
-  fmt::print("{:<13} why: {}\n{:<13} do:  {}\n", "", f.why, "", f.remedy);
+  to.rows.insert(to.rows.end(), {{{"", "why", f.why}}, {{"", "do", f.remedy}}});
 }
 
 }  // namespace
@@ -35,17 +37,18 @@ int run(const DoctorOptions& options) {
     largest = std::max(largest, allocated_bytes(w));
   const std::vector<DoctorFinding> findings = examine(probe_machine(largest));
   int worse = 0, unknown = 0;
+  Table table;
   for (const DoctorFinding& f : findings) {
     if (options.json)
       print_json(f);
     else if (!options.quiet || f.health == Health::worse)
-      print_finding(f);
+      add_finding(f, table);
     worse += f.health == Health::worse ? 1 : 0;
     unknown += f.health == Health::unknown ? 1 : 0;
   }
   if (!options.json)
-    fmt::print("{} checks: {} make measurements worse, {} not readable here\n", findings.size(),
-               worse, unknown);
+    fmt::print("{}{} checks: {} make measurements worse, {} not readable here\n",
+               terminal_text(table), findings.size(), worse, unknown);
   return 0;
 }
 

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include "base/printable.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/fields.h"
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "harness/worker/own_workers.h"
 #include "properties/array/asking.h"
+#include "reports/document/document.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/verbs.h"
@@ -17,6 +17,10 @@ using namespace harness;
 using namespace properties;
 using namespace report;
 namespace {
+
+void print_table(std::vector<Column> columns, std::vector<TableRow> rows) {
+  fmt::print("{}", terminal_text(Table{"", std::move(columns), std::move(rows), "", 2}));
+}
 
 // One line: name, angles, data types, what it is.
 void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
@@ -30,41 +34,38 @@ void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
     if (takes.empty()) more = "; UNSUPPORTED: " + why_refused(probes.front());
   }
   if (!k.cannot_run.empty()) more += "; SKIPPED: " + k.cannot_run;
-  if (!k.plugin.empty()) more += "; plugin " + printable(k.plugin);
-  fmt::print("  {:<20} {:<9} {:<16} {}{}\n", k.name, word_of(contract_words, k.angle_contract),
-             takes, k.summary, more);
+  if (!k.plugin.empty()) more += "; plugin " + k.plugin;
+  const std::string angles(word_of(contract_words, k.angle_contract));
+  print_table({{.width = 20}, {.width = 9}, {.width = 16}},
+              {{{k.name, angles, takes, k.summary + more}}});
 }
 
 // With what it offers in each pairing and data type.
 void list_features(Subject& subject, const std::vector<ModelShape>& models) {
   const KernelFacts& k = subject.facts;
-  fmt::print("  {:<20} {}\n", k.name, k.summary);
-  fmt::print("  {:<20} angles: {}", "", word_of(contract_words, k.angle_contract));
-  if (k.memory != ROPE_HOST) fmt::print("; memory {}", word_of(memory_words, k.memory));
-  if (const std::string words = words_beside(judged_on(k)); words == by_host_launcher)
-    fmt::print("; judged by the {}", words);
-  else if (!words.empty())
-    fmt::print("; judged on {}", words);
-  if (!k.cpu_features.empty()) fmt::print("; needs {}", k.cpu_features);
-  if (k.error_bound > 0) fmt::print("; declared error {:g} u", k.error_bound);
-  if (!k.plugin.empty()) fmt::print("; plugin {}", printable(k.plugin));
-  fmt::print("\n");
-  if (!k.cannot_run.empty()) fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);
-  if (!k.cannot_run.empty() && k.memory != ROPE_CUDA) return;
-  const std::vector<Probe> probes = probes_of(subject, models);
-  std::size_t i = 0;
-  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
-    for (const Dtype dtype : tensor_dtypes) {
-      const Probe probe = with_levels(subject, probes[i++]);
-      const std::string cell = fmt::format("{} {}", word_of(pairing), word_of(dtype));
-      if (!probe.offer) {
-        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, why_refused(probe));
-        continue;
-      }
-      const std::string declared = declared_words(k, dtype);
-      fmt::print("  {:<20} {:<16} {}{}{}\n", "", cell, offer_words(*probe.offer),
-                 declared.empty() ? "" : "; ", declared);
-    }
+  std::string facts = fmt::format("angles: {}", word_of(contract_words, k.angle_contract));
+  if (k.memory != ROPE_HOST) facts += fmt::format("; memory {}", word_of(memory_words, k.memory));
+  if (const std::string words = words_beside(judged_on(k)); !words.empty())
+    facts += (words == by_host_launcher ? "; judged by the " : "; judged on ") + words;
+  if (!k.cpu_features.empty()) facts += "; needs " + k.cpu_features;
+  if (k.error_bound > 0) facts += fmt::format("; declared error {:g} u", k.error_bound);
+  if (!k.plugin.empty()) facts += "; plugin " + k.plugin;
+  std::vector<TableRow> rows{{{k.name, k.summary}}, {{"", facts}}};
+  if (!k.cannot_run.empty()) rows.push_back({{"", "SKIPPED: " + k.cannot_run}});
+  std::vector<Probe> probes;
+  if (k.cannot_run.empty() || k.memory == ROPE_CUDA) probes = probes_of(subject, models);
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    const Dtype dtype = tensor_dtypes[i % std::size(tensor_dtypes)];
+    const Pairing pairing =
+        i < std::size(tensor_dtypes) ? Pairing::half_split : Pairing::interleaved;
+    const Probe probe = with_levels(subject, probes[i]);
+    std::string text =
+        probe.offer ? offer_words(*probe.offer) : "UNSUPPORTED: " + why_refused(probe);
+    if (const std::string words = declared_words(k, dtype); probe.offer && !words.empty())
+      text += "; " + words;
+    rows.push_back({{"", fmt::format("{} {}", word_of(pairing), word_of(dtype)), text}});
+  }
+  print_table({{.width = 20}}, std::move(rows));
 }
 
 void list_json(const KernelFacts& k) {
@@ -85,10 +86,12 @@ void list_json(const KernelFacts& k) {
 
 void print_workloads(const WorkloadChoice& choice) {
   fmt::print("\nWorkloads\n");
+  std::vector<TableRow> rows;
   for (const Workload& w : all_workloads(choice))
     if (matches(choice.workloads, w.name))
-      fmt::print("  {:<28} {}; profiles {}\n", w.name, board_of(w, ""),
-                 fmt::join(w.profiles, ", "));
+      rows.push_back(
+          {{w.name, fmt::format("{}; profiles {}", board_of(w, ""), fmt::join(w.profiles, ", "))}});
+  print_table({}, std::move(rows));
 }
 
 int run(const ListOptions& options) {
@@ -120,9 +123,13 @@ int run(const ListOptions& options) {
   }
   if (options.json || options.quiet) return 0;
   fmt::print("\nProperties\n");
+  std::vector<TableRow> rows;
   for (const Property* p : all_properties())
-    fmt::print("  {:<20} {}{}{}\n", p->name, p->claim, p->judged_by_oracle ? " (oracle)" : "",
-               p->from == Profile::smoke ? "" : " (from the profile standard on)");
+    rows.push_back(
+        {{Text(p->name),
+          fmt::format("{}{}{}", p->claim, p->judged_by_oracle ? " (oracle)" : "",
+                      p->from == Profile::smoke ? "" : " (from the profile standard on)")}});
+  print_table({}, std::move(rows));
   print_workloads(options);
   return 0;
 }
