@@ -23,7 +23,7 @@ TEST_F(Diff, AKernelIsItself) {
 TEST_F(Diff, AnF32AngleGrowsWithThePosition) {
   const std::string picture = (scratch() / "apart.svg").string();
   const Result r = diff("plain plain_f32_angle --dtype f32 --svg " + picture);
-  expect(r, 1, {"angles: table and f32_angle", "nearer       plain, in 9"});
+  expect(r, 1, {"angles: table and f32_angle", "nearer     plain, in 9"});
   EXPECT_TRUE(contains(slurp(picture), "<svg")) << r.out;
   const Result json = diff("plain plain_f32_angle --dtype f32 --json");
   std::smatch found;
@@ -48,7 +48,7 @@ TEST_F(Diff, WhatLiesBesideTheWindowCounts) {
   EXPECT_EQ(diff(apart + "::copies " + apart + "::copies").code, 0);
   const Result r = diff(apart + "::copies " + apart + "::shrinks");
   EXPECT_TRUE(contains(r.out, " ulp, 4.19e+06 u |x|")) << r.out;
-  EXPECT_TRUE(contains(r.out, "a logit      q.k moves by at most 0.56 ")) << r.out;
+  EXPECT_TRUE(contains(r.out, "a logit    q.k moves by at most 0.56 ")) << r.out;
 }
 
 TEST_F(Diff, WhatCannotBeComparedIsTold) {

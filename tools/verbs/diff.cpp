@@ -14,12 +14,12 @@
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
 #include "tools/command/workload_choice.h"
-#include "tools/verbs/failure_text.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
 using namespace harness;
 using namespace properties;
+using namespace report;
 namespace {
 
 // The kernel of a target, in a worker of its own.
@@ -68,53 +68,54 @@ std::string positions_text(std::size_t row) {
   return count_text(position_rows[row]) + " to " + count_text(end_of_row(row));
 }
 
-void print_place(const char* label, const Parting& at, const std::string& a, const std::string& b) {
-  print_lines(wrapped(
-      fmt::format("  {:<12} position {}, {}: {:.9g} of {}, {:.9g} of {}{}", label, at.position,
-                  at.where, at.a, a, at.b, b,
-                  at.nearer.empty() ? "" : "; " + at.nearer + " is nearer to the exact rotation"),
-      15));
-}
-
-void print_details(const CellDifference& d, const std::string& a, const std::string& b) {
+Facts facts_of(const CellDifference& d, const std::string& a, const std::string& b) {
   Apart swept;
   for (const Apart& row : d.by_position) swept.add(row);
   const double share = (swept.u_rho > 0 ? swept.u_rho : d.all.u_rho) * data_type(d.dtype).format.u;
-  print_place("first", *d.first, a, b);
-  print_place("largest", *d.worst, a, b);
-  if (const std::int64_t all = d.a_nearer + d.b_nearer; all > 0)
-    fmt::print(
-        "  {:<12} {}, in {:.3g} % of {} pairs that differ\n", "nearer",
-        d.a_nearer >= d.b_nearer ? a : b,
-        100 * static_cast<double>(std::max(d.a_nearer, d.b_nearer)) / static_cast<double>(all),
-        count_text(all));
-  if (std::isfinite(share))
-    fmt::print("  {:<12} q.k moves by at most {:.2g} |q| |k|{}\n", "a logit",
-               2 * share + share * share,
-               swept.u_rho > 0 ? ", at positions up to " + count_text(swept_to) : "");
-  fmt::print("  {:<20} {:>12} {:>12} {:>12}   (rotary_dim {})\n", "positions", "equal bits",
-             "largest ulp", "u |x|", d.rotary_dim);
-  for (std::size_t row = 0; row < d.by_position.size(); ++row) {
-    const Apart& apart = d.by_position[row];
-    if (apart.compared > 0)
-      fmt::print("  {:<20} {:>12} {:>12.4g} {:>12.3g}\n", positions_text(row), equal_text(apart),
-                 apart.ulps, apart.u_rho);
+  Facts out;
+  for (const auto& [name, at] : {std::pair("first", *d.first), {"largest", *d.worst}}) {
+    const std::string nearer =
+        at.nearer.empty() ? "" : "; " + at.nearer + " is nearer to the exact rotation";
+    out.add(name, fmt::format("position {}, {}: {:.9g} of {}, {:.9g} of {}{}", at.position,
+                              at.where, at.a, a, at.b, b, nearer));
   }
+  const std::int64_t most = std::max(d.a_nearer, d.b_nearer), all = d.a_nearer + d.b_nearer;
+  if (const double percent = 100 * static_cast<double>(most) / static_cast<double>(all); all > 0)
+    out.add("nearer", fmt::format("{}, in {:.3g} % of {} pairs that differ",
+                                  most == d.a_nearer ? a : b, percent, count_text(all)));
+  if (std::isfinite(share))
+    out.add("a logit",
+            fmt::format("q.k moves by at most {:.2g} |q| |k|{}", 2 * share + share * share,
+                        swept.u_rho > 0 ? ", at positions up to " + count_text(swept_to) : ""));
+  return out;
+}
+
+Table table_of(const CellDifference& d) {
+  Table out{.indent = 2};
+  out.columns = {{"positions"}, {"equal bits", true}, {"largest ulp", true}, {"u |x|", true}};
+  out.columns.push_back({fmt::format("(rotary_dim {})", d.rotary_dim)});
+  for (std::size_t row = 0; row < d.by_position.size(); ++row)
+    if (const Apart& apart = d.by_position[row]; apart.compared > 0)
+      out.rows.push_back({{positions_text(row), equal_text(apart),
+                           fmt::format("{:.4g}", apart.ulps), fmt::format("{:.3g}", apart.u_rho)}});
+  return out;
 }
 
 void print_cell(const CellDifference& d, const std::string& a, const std::string& b, bool details) {
   if (!d.not_compared.empty()) return;
-  fmt::print("{} {}: ", word_of(d.pairing), word_of(d.dtype));
+  std::string text = fmt::format("{} {}: ", word_of(d.pairing), word_of(d.dtype));
   if (d.all.compared == 0)
-    fmt::print("no call gave two outputs");
+    text += "no call gave two outputs";
   else
-    fmt::print("{} of {} elements are equal in every bit, in {} calls", equal_text(d.all),
-               count_text(d.all.compared), d.cases);
+    text += fmt::format("{} of {} elements are equal in every bit, in {} calls", equal_text(d.all),
+                        count_text(d.all.compared), d.cases);
   if (d.all.equal < d.all.compared)
-    fmt::print("; the largest distance is {:.4g} ulp, {:.3g} u |x|", d.all.ulps, d.all.u_rho);
-  fmt::print("\n");
-  for (const std::string& fault : d.faults) print_lines(wrapped("  " + fault, 4));
-  if (details && d.first) print_details(d, a, b);
+    text +=
+        fmt::format("; the largest distance is {:.4g} ulp, {:.3g} u |x|", d.all.ulps, d.all.u_rho);
+  Part cell{text};
+  for (const std::string& fault : d.faults) cell.add(Paragraph{"  " + fault, "", 4});
+  if (details && d.first) cell.add(facts_of(d, a, b)).add(table_of(d));
+  fmt::print("{}", terminal_text(cell));
 }
 
 // One line for each reason.
@@ -125,7 +126,8 @@ void print_not_compared(const std::vector<CellDifference>& cells) {
       by_reason[d.not_compared].push_back(
           fmt::format("{} {}", word_of(d.pairing), word_of(d.dtype)));
   for (const auto& [reason, names] : by_reason)
-    print_lines(wrapped(fmt::format("not compared: {} ({})", fmt::join(names, ", "), reason)));
+    fmt::print("{}", terminal_text(Paragraph{
+                         fmt::format("not compared: {} ({})", fmt::join(names, ", "), reason)}));
 }
 
 std::string json_of(const CellDifference& d) {
@@ -153,18 +155,18 @@ std::string json_of(const CellDifference& d) {
 
 void draw(const std::string& file, const std::vector<CellDifference>& cells,
           const std::string& title) {
-  report::ChartRequest picture{.id = "diff",
-                               .title = "How far two kernels are apart",
-                               .x_label = "position",
-                               .y_label = "largest distance / |x|",
-                               .x_scale = report::Scale::logarithmic,
-                               .y_floor = 1e-9};
+  ChartRequest picture{.id = "diff",
+                       .title = "How far two kernels are apart",
+                       .x_label = "position",
+                       .y_label = "largest distance / |x|",
+                       .x_scale = Scale::logarithmic,
+                       .y_floor = 1e-9};
   std::vector<std::string> names;
   for (int power = 0; power <= 20; power += 4)
     picture.x_ticks.push_back({std::exp2(power), fmt::format("2^{{{}}}", power)});
   for (const CellDifference& d : cells) {
-    if (!d.not_compared.empty() || names.size() == report::chart_series_max) continue;
-    report::ChartSeries series{.x = {}, .y = {}, .draw = report::Draw::joined};
+    if (!d.not_compared.empty() || names.size() == chart_series_max) continue;
+    ChartSeries series{.x = {}, .y = {}, .draw = Draw::joined};
     for (std::size_t row = 0; row < d.by_position.size(); ++row) {
       const double u = data_type(d.dtype).format.u;
       series.x.push_back(static_cast<double>(end_of_row(row)));
@@ -174,7 +176,7 @@ void draw(const std::string& file, const std::vector<CellDifference>& cells,
     picture.series.push_back(std::move(series));
     names.push_back(fmt::format("{}, {} {}", title, word_of(d.pairing), word_of(d.dtype)));
   }
-  write_whole_file(file, picture_file(picture, report::wide_chart, names));
+  write_whole_file(file, picture_file(picture, wide_chart, names));
 }
 
 bool is_dump(const std::string& target) {
