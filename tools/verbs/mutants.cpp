@@ -9,6 +9,7 @@
 #include "base/text_file.h"
 #include "properties/mutants/composed/composed.h"
 #include "properties/search/judges.h"
+#include "reports/document/document.h"
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 
@@ -118,25 +119,27 @@ class KillMatrix {
     return out;
   }
 
-  /// For a terminal: one letter for each kernel and property, and then the scores.
+  /// For a terminal: one letter for each kernel and property, what each kills, and the scores.
   std::string as_text() const {
-    std::size_t widest = 0;
-    for (const auto& [kernel, row] : verdicts_) widest = std::max(widest, kernel.size());
-    std::string out;
-    for (std::size_t i = 0; i < properties_.size(); ++i)
-      out += fmt::format("{:>{}} {}\n", i + 1, widest + 12 + 3 * i, properties_[i]);
+    constexpr std::size_t together = 5;
+    Table table{.columns = {{"kernel"}, {""}}};
+    for (std::size_t i = 0; i < properties_.size(); i += together)
+      table.columns.push_back({std::to_string(i + 1)});
     for (const auto& [kernel, row] : verdicts_) {
-      const char* word = is_mutant(kernel) ? (kills(row) > 0 ? "killed" : "SURVIVED")
-                                           : (holds(row) ? "holds" : "REJECTED");
-      out += fmt::format("{:<{}} {:>8}", kernel, widest, word);
-      for (const std::string& p : properties_) out += fmt::format(" {:>2}", letter(row, p));
-      out += "\n";
+      const char* good = is_mutant(kernel) ? "killed" : "holds";
+      const char* bad = is_mutant(kernel) ? "SURVIVED" : "REJECTED";
+      std::vector<report::Cell> cells{kernel, is_good(kernel, row) ? good : bad};
+      std::string all;
+      for (const std::string& p : properties_) all += letter(row, p);
+      for (std::size_t i = 0; i < all.size(); i += together)
+        cells.emplace_back(all.substr(i, together));
+      table.rows.push_back({std::move(cells)});
     }
-    out += fmt::format("\n{}\n\n", legend);
     const auto [killed, mutants] = good(true);
     const auto [holding, correct] = good(false);
-    return out + fmt::format("{} of {} mutants killed, {} of {} correct kernels hold\n", killed,
-                             mutants, holding, correct);
+    return fmt::format("{}\n{}\n\n{}\n{} of {} mutants killed, {} of {} correct kernels hold\n",
+                       terminal_text(table), legend, terminal_text(property_table()), killed,
+                       mutants, holding, correct);
   }
 
   /// The page docs/kill-matrix.md. `command` is the command line that wrote it.
@@ -148,16 +151,8 @@ class KillMatrix {
         "Of {} mutants the {} properties kill {}. [Decision 42](decisions/0042-covering-arrays.md) "
         "has what weaker\nsuites saw.\n\n",
         command, mutants, properties_.size(), killed);
-    out += not_judged();
-    out += "## Properties\n\n| | property | kills | that no other kills |\n|---|---|---|---|\n";
-    for (std::size_t i = 0; i < properties_.size(); ++i) {
-      std::vector<std::string> alone = kills_of(properties_[i], true);
-      for (std::string& name : alone) name.erase(0, std::string_view("mutant_").size());
-      out += fmt::format("| {} | `{}` | {} | {} |\n", i + 1, properties_[i],
-                         kills_of(properties_[i], false).size(), fmt::join(alone, ", "));
-    }
-    return out +
-           "\n`ropewalk mutants --profile smoke` prints the verdict of each property on each "
+    return out + not_judged() + "## Properties\n\n" + markdown_of({property_table()}) +
+           "`ropewalk mutants --profile smoke` prints the verdict of each property on each "
            "mutant.\n";
   }
 
@@ -177,9 +172,11 @@ class KillMatrix {
     return std::ranges::count_if(properties_, [&](const std::string& p) { return fails(row, p); });
   }
 
-  bool holds(const Row& row) const {
-    return kills(row) == 0 &&
-           std::ranges::any_of(properties_, [&](const auto& p) { return letter(row, p) == '.'; });
+  /// A mutant dies, and a correct kernel holds.
+  bool is_good(const std::string& kernel, const Row& row) const {
+    const auto passes = [&](const std::string& p) { return letter(row, p) == '.'; };
+    return is_mutant(kernel) ? kills(row) > 0
+                             : kills(row) == 0 && std::ranges::any_of(properties_, passes);
   }
 
   /// How many of the mutants die, or of the correct kernels hold, and how many there are.
@@ -188,7 +185,7 @@ class KillMatrix {
     for (const auto& [kernel, row] : verdicts_) {
       if (is_mutant(kernel) != mutants) continue;
       ++all;
-      good += std::size_t{mutants ? kills(row) > 0 : holds(row)};
+      good += std::size_t{is_good(kernel, row)};
     }
     return {good, all};
   }
@@ -199,6 +196,18 @@ class KillMatrix {
     for (const auto& [kernel, row] : verdicts_)
       if (is_mutant(kernel) && fails(row, property) && (!alone || kills(row) == 1))
         out.push_back(kernel);
+    return out;
+  }
+
+  Table property_table() const {
+    Table out{.columns = {{"", true}, {"property"}, {"kills", true}, {"that no other kills"}}};
+    for (const std::string& p : properties_) {
+      std::vector<std::string> alone = kills_of(p, true);
+      for (std::string& name : alone) name.erase(0, std::string_view("mutant_").size());
+      out.rows.push_back(
+          {{std::to_string(out.rows.size() + 1), Span{p, Style::code},
+            std::to_string(kills_of(p, false).size()), fmt::format("{}", fmt::join(alone, ", "))}});
+    }
     return out;
   }
 
