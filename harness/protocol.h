@@ -91,13 +91,13 @@ enum class Status : std::uint32_t {
   skipped = 3,  ///< the worker cannot do it here (workspace too large, ...); see `text`
 };
 
-/// What no exception allows: changing the state of the process, and raises_at_strides.
+/// Rules without an exception: to leave the process as it was, and to raise at no strides.
 inline constexpr std::uint32_t leaves_changed = 1U << 30, at_strides = 1U << 31;
 
 /// What the entries of a call did to the process besides their answers.
 struct Conduct {
-  std::uint32_t is_unclean;   ///< what neither the kernel nor the command line allows: exceptions
-                              ///< of rope_kernel.h, leaves_changed and at_strides, or-ed; 0: none
+  std::uint32_t rules;        ///< broken ones, which neither the kernel nor the command line
+                              ///< excepts: exceptions of rope_kernel.h and the above; 0: none
   std::uint32_t has_left;     ///< 1: the process is not as it was, in a way that stays
   std::uint64_t applies;      ///< calls of apply that the next two count
   std::uint64_t heap_calls;   ///< calls of the allocator

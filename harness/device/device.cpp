@@ -236,7 +236,8 @@ std::string Device::open_first() {
 
 void Device::check(Result result, const char* when) {
   if (result == success) return;
-  const std::string text = fmt::format("{} {}{}", error_text(driver_, result), when, why_failed());
+  const std::string text =
+      fmt::format("{} {}{}", error_text(driver_, result), when, why_failed().text);
   // Only an error that stays ends the context. A capture that is not ended refuses the wait.
   const Result state = driver_.CtxSynchronize();
   if (state != success && state != capture_unsupported) lost_ = true;

@@ -12,7 +12,6 @@
 #include "harness/cases/names.h"
 #include "harness/judge/placed_buffers.h"
 #include "harness/judge/second_try.h"
-#include "harness/process/exceptions.h"
 #include "harness/process/guarded_mapping.h"
 
 namespace ropewalk::harness {
@@ -98,26 +97,14 @@ void write_buffers(const Problem& problem, int placement, const Room& room) {
   }
 }
 
-constexpr const char* strides_rule = "raises_at_strides";
-
 // Notes what a call did besides its answer.
 CallResult with_side_effects(Subject& subject, const Problem& problem, CallResult result) {
   const Conduct& conduct = result.conduct;
-  SideEffects more{static_cast<std::int64_t>(conduct.applies),
-                   static_cast<std::int64_t>(conduct.heap_calls),
-                   conduct.mapped_bytes,
-                   conduct.waits != 0,
-                   {},
-                   {},
-                   {}};
-  if (conduct.is_unclean != 0) {
-    more.unclean = printable(text_of(conduct.text));
-    more.rules = tolerance_words(conduct.is_unclean);
-    if (more.rules.empty())
-      more.rules = conduct.is_unclean == at_strides ? strides_rule : "leaves_changed";
-    more.at = problem.source;
-  }
-  subject.side_effects->add(more);
+  const bool is_clean = conduct.rules == 0;
+  subject.side_effects->add({static_cast<std::int64_t>(conduct.applies),
+                             static_cast<std::int64_t>(conduct.heap_calls), conduct.mapped_bytes,
+                             conduct.waits != 0, is_clean ? "" : printable(text_of(conduct.text)),
+                             conduct.rules, is_clean ? Case() : problem.source});
   return result;
 }
 
@@ -300,18 +287,12 @@ bool addresses_for(std::uint64_t bytes) {
 
 }  // namespace
 
-bool SideEffects::is_of_strides() const {
-  return rules == strides_rule;
-}
-
 void SideEffects::add(const SideEffects& more) {
   applies += more.applies;
   heap_calls += more.heap_calls;
   mapped_bytes += more.mapped_bytes;
   waits = waits || more.waits;
-  if (more.unclean.empty() || (!unclean.empty() && !is_of_strides()) ||
-      (is_of_strides() && more.is_of_strides()))
-    return;
+  if (more.rules == 0 || (rules != 0 && (!is_of_strides() || more.is_of_strides()))) return;
   unclean = more.unclean;
   rules = more.rules;
   at = more.at;
@@ -508,7 +489,7 @@ Finding failure_of(const Execution& execution) {
   constexpr Finding::Kind kinds[] = {measured, unsupported, broken, skipped, crash, hang};
   f.kind = kinds[static_cast<std::size_t>(execution.result.kind)];
   if (!execution.result.id.empty()) f.cause_ids = {execution.result.id};
-  f.has_raised = f.kind == broken && !f.cause_ids.empty();
+  if (f.kind == broken) f.raised = execution.result.id;
   if (f.kind != measured) return f;
   if (!execution.stray_write.empty()) {
     f.kind = Finding::Kind::broken;

@@ -32,13 +32,14 @@ struct Outputs {
 /// What a kernel did to its process in all calls of a subject, besides their answers.
 struct SideEffects {
   std::int64_t applies = 0, heap_calls = 0, mapped_bytes = 0;
-  bool waits = false;   ///< for the device
-  std::string unclean;  ///< the first thing that nothing allows, in words; empty: none
-  std::string rules;    ///< that it broke: identifiers, joined by commas
-  Case at;              ///< the case of that call
+  bool waits = false;       ///< for the device
+  std::string unclean;      ///< the first thing that nothing allows, in words; empty: none
+  std::uint32_t rules = 0;  ///< that it broke, as in Conduct
+  Case at;                  ///< the case of that call
 
   void add(const SideEffects& more);
-  bool is_of_strides() const;  ///< what is unclean is a matter of contract (raises_at_strides)
+  /// True if what is unclean is a matter of contract (raises_at_strides).
+  bool is_of_strides() const { return rules == protocol::at_strides; }
 };
 
 /// The kernel that is judged, its worker and the oracle.

@@ -19,12 +19,11 @@ struct Finding {
   /// Identifiers of what is wrong, where it is no wrong computation: where a call crashed, the
   /// exception that it raised, the rule that it broke. The words of a reason are for people alone.
   std::vector<std::string> cause_ids;
-  bool has_raised = false;   ///< the first of these is an exception
+  std::string raised;        ///< the one of these that is an exception; empty: none is
   bool is_too_slow = false;  ///< of a skipped case: the claim holds without it
 
   /// True if the finding is measured, within its bound, and compared at least one value.
   bool holds() const { return kind == Kind::measured && margin <= 1 && compared > 0; }
-  std::string raised() const { return has_raised ? cause_ids.front() : ""; }
   bool ran() const { return kind != Kind::unsupported && kind != Kind::skipped; }
 };
 

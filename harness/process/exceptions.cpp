@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "harness/protocol.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -16,7 +17,9 @@ struct ExceptionWord {
 constexpr ExceptionWord shown[] = {{ROPE_ALLOCATES, "allocates"},
                                    {ROPE_USES_THREADS, "uses threads"},
                                    {ROPE_KEEPS_THREADS, "keeps threads"},
-                                   {ROPE_PRINTS, "prints"}};
+                                   {ROPE_PRINTS, "prints"},
+                                   {protocol::leaves_changed, "leaves the process changed"},
+                                   {protocol::at_strides, "raises at strides"}};
 constexpr ExceptionWord tolerances[] = {{ROPE_ALLOCATES, "allocates"},
                                         {ROPE_USES_THREADS | ROPE_KEEPS_THREADS, "threads"},
                                         {ROPE_PRINTS, "prints"}};

@@ -9,7 +9,8 @@ namespace ropewalk::harness {
 
 inline constexpr std::uint32_t most_read_past = 64;  ///< bytes, of rope_kernel.reads_past
 
-/// "allocates, keeps threads, reads 32 bytes past"; empty: no exception.
+/// "allocates, keeps threads, reads 32 bytes past"; empty: no exception. Of broken
+/// rules (protocol::Conduct), their identifier.
 std::string exception_words(std::uint32_t exceptions, std::uint32_t reads_past);
 
 /// What --tolerate may say: allocates, threads, prints, joined by commas. Empty: it says something

@@ -35,13 +35,15 @@ namespace ropewalk::harness {
 /// NULL in the command itself.
 inline const ropewalk_script_host* script_host = nullptr;
 
-/// ": " and the reason of this thread's last failure; empty: none. `raised` gets the identifier.
-inline std::string why_failed(std::string* raised = nullptr) {
+/// ": " and the reason of this thread's last failure, and its identifier; empty: none.
+struct WhyFailed {
+  std::string text, raised;
+};
+inline WhyFailed why_failed() {
   if (script_host == nullptr) return {};
   char text[480] = "";
   script_host->why(text, sizeof text - 1);
-  if (raised != nullptr) *raised = text + strlen(text) + 1;
-  return text[0] == 0 ? "" : std::string(": ") + text;
+  return {text[0] == 0 ? "" : std::string(": ") + text, text + strlen(text) + 1};
 }
 
 /// What a call did whose function raised at strides that no model's tensor has, and did not with

@@ -71,16 +71,15 @@ inline const char* entry_name(Entry entry) {
 }
 
 /// Throws StepFailed: the entry did `what`.
-[[noreturn]] inline void entry_failed(Entry which, const std::string& what) {
-  throw StepFailed{protocol::Status::failed, entry_name(which) + (" " + what)};
+[[noreturn]] inline void entry_failed(Entry which, const std::string& what,
+                                      const std::string& raised = {}) {
+  throw StepFailed{protocol::Status::failed, entry_name(which) + (" " + what), false, raised};
 }
 /// Throws StepFailed unless the entry answered ROPE_OK.
 inline void hold_answer(Entry which, std::int32_t answer) {
   if (answer == ROPE_OK) return;
-  StepFailed failed{protocol::Status::failed,
-                    entry_name(which) + (" answered " + std::to_string(answer))};
-  failed.text += why_failed(&failed.raised);
-  throw failed;
+  const WhyFailed why = why_failed();
+  entry_failed(which, "answered " + std::to_string(answer) + why.text, why.raised);
 }
 
 /// Runs code that calls an entry, once or many times. Throws StepFailed if that left this thread's

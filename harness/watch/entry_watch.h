@@ -22,17 +22,12 @@ class EntryWatch : public KernelWatch {
 
   /// What the entries did since the last look.
   protocol::Conduct take_conduct() { return std::exchange(conduct_, {}); }
-  bool has_conduct() const {
-    return (conduct_.is_unclean | conduct_.has_left | conduct_.waits) != 0;
-  }
+  bool has_conduct() const { return (conduct_.rules | conduct_.has_left | conduct_.waits) != 0; }
 
   /// Call if an interpreted kernel waits for the device in its calls.
   void note_waits() { conduct_.waits = 1; }
   /// Call if it raises at some strides. Whatever else is unclean goes before it.
-  void note_strides(const std::string& text) {
-    if (conduct_.is_unclean == 0) text.copy(conduct_.text, sizeof conduct_.text - 1);
-    conduct_.is_unclean |= protocol::at_strides;
-  }
+  void note_strides(const std::string& text) { note_unclean(protocol::at_strides, text); }
 
   /// Calls an entry while the process runs nothing else, and notes its conduct. Throws StepFailed
   /// if the entry wrote where it must not.
@@ -151,14 +146,19 @@ class EntryWatch : public KernelWatch {
     output_.accept();
   }
 
+  // Only the first is told.
+  void note_unclean(std::uint32_t rules, const std::string& text) {
+    if (conduct_.rules != 0) return;
+    conduct_.rules = rules;
+    text.copy(conduct_.text, sizeof conduct_.text - 1);
+  }
+
   // What the process was left with is told once, and is usual from then on.
   void note(const Deeds& done, const Deeds& left) {
-    std::string text = done.beyond(allowed_);
-    append(text, left.beyond(allowed_));
-    if (!text.empty() && conduct_.is_unclean == 0) {
-      conduct_.is_unclean = done.rules_beyond(allowed_) | left.rules_beyond(allowed_);
-      text.copy(conduct_.text, sizeof conduct_.text - 1);
-    }
+    std::uint32_t rules = 0;
+    std::string text = done.beyond(allowed_, &rules);
+    append(text, left.beyond(allowed_, &rules));
+    note_unclean(rules, text);
     if (left.empty()) return;
     if (process_.has_lost_wire()) throw StepFailed{protocol::Status::failed, left.beyond(0), true};
     conduct_.has_left = 1;

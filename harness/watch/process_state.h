@@ -41,18 +41,14 @@ class Deeds {
   bool empty() const { return deeds_.empty(); }
 
   /// What these exceptions do not allow: "ran another thread; left a child process".
-  std::string beyond(std::uint32_t exceptions) const {
+  /// `rules` gets bits of Conduct::rules; NULL: none.
+  std::string beyond(std::uint32_t exceptions, std::uint32_t* rules = nullptr) const {
     std::string out;
-    for (const auto& [any_of, text] : deeds_)
-      if ((any_of & exceptions) == 0) out += (out.empty() ? "" : "; ") + text;
-    return out;
-  }
-
-  /// The same as Conduct::is_unclean has it.
-  std::uint32_t rules_beyond(std::uint32_t exceptions) const {
-    std::uint32_t out = 0;
-    for (const auto& [any_of, text] : deeds_)
-      if ((any_of & exceptions) == 0) out |= any_of == 0 ? protocol::leaves_changed : any_of;
+    for (const auto& [any_of, text] : deeds_) {
+      if ((any_of & exceptions) != 0) continue;
+      out += (out.empty() ? "" : "; ") + text;
+      if (rules != nullptr) *rules |= any_of == 0 ? protocol::leaves_changed : any_of;
+    }
     return out;
   }
 

@@ -435,10 +435,10 @@ class Caller {
   }
 
   // A capture that ended may have left an error in the driver, so the next call has a new process.
-  StepFailed apply_failed(std::int32_t answer, const std::string& told, const std::string& raised) {
+  StepFailed apply_failed(std::int32_t answer, const WhyFailed& told) {
     const std::string why = memory_.why_apply_failed();
-    return {protocol::Status::failed, "apply answered " + std::to_string(answer) + why + told,
-            !why.empty(), raised};
+    return {protocol::Status::failed, "apply answered " + std::to_string(answer) + why + told.text,
+            !why.empty(), told.raised};
   }
 
   // One of a state's two usual calls is made as a graph, if the memory has such. The case says
@@ -458,12 +458,12 @@ class Caller {
     const rope_operands& o = *operands.shown();
     set_phase(control_, protocol::Phase::apply);
     std::int32_t answer = ROPE_OK;
-    std::string why, raised;
+    WhyFailed why;
     const auto make = [&](bool as_graph) {
       memory_.begin_apply(o, as_graph);
       why_failed();  // what a call of many callers may have left
       answer = watch_.enter(Entry::apply, kernel.apply, p.shown(), &o, live_->state.address());
-      why = why_failed(&raised);
+      why = why_failed();
     };
     const bool as_graph = makes_graph(kernel, call) && !waits_;
     make(as_graph);
@@ -485,8 +485,8 @@ class Caller {
     live_->state.hold(Entry::apply);
     if (workspace.overrun())
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
-    if (answer != ROPE_OK) throw apply_failed(answer, why, raised);
-    if (!why.empty()) watch_.note_strides(std::string(raises_at_strides) + why);
+    if (answer != ROPE_OK) throw apply_failed(answer, why);
+    if (!why.text.empty()) watch_.note_strides(std::string(raises_at_strides) + why.text);
     memory_.launch(o);
   }
 

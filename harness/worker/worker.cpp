@@ -56,10 +56,8 @@ std::string cause_of_kill() {
              : "";
 }
 
-// Names the operand that the noted address belongs to, as an identifier and with the offset from
-// its first byte.
+// Names the operand that the noted address belongs to, and the offset from its first byte.
 std::pair<std::string, std::string> place_of_fault(const Control& c, const CallDescriptor& call) {
-  const std::string how = c.fault_is_write != 0 ? "write " : "read ";
   std::string best, offset;
   std::uint64_t best_distance = GuardedMapping::widest_guard;  // no other operand is this near
   const auto look = [&](const MappedRegion& m, const std::string& name, std::uint64_t begin,
@@ -70,7 +68,7 @@ std::pair<std::string, std::string> place_of_fault(const Control& c, const CallD
     if (m.bytes == 0 || distance >= best_distance) return;
     best_distance = distance;
     const char* where = inside ? "in read-only" : at >= end ? "past the end of" : "before";
-    best = fmt::format("{}{} {}", how, where, name);
+    best = fmt::format("{} {} {}", c.fault_is_write != 0 ? "write" : "read", where, name);
     offset = fmt::format(", byte offset {} (it has {} bytes)",
                          static_cast<std::int64_t>(at - begin), bytes);
   };
@@ -83,14 +81,14 @@ std::pair<std::string, std::string> place_of_fault(const Control& c, const CallD
   }
   const MappedRegion& workspace = c.mapped[most_operands];
   look(workspace, operand_name(Operand::workspace, 0), workspace.begin, workspace.bytes);
-  if (best.empty()) return {"", fmt::format("address {:#x}, near no buffer", c.fault_address)};
-  return {best, best + offset};
+  if (best.empty()) offset = fmt::format("address {:#x}, near no buffer", c.fault_address);
+  return {best, offset};
 }
 
 // What an answer says.
 CallResult result_of(const Reply& reply) {
-  CallResult out{CallResult::Kind::failed, printable(text_of(reply.text)), reply.repeated,
-                 reply.conduct, printable(text_of(reply.raised))};
+  CallResult out{CallResult::Kind::failed, printable(text_of(reply.text)),
+                 printable(text_of(reply.raised)), reply.repeated, reply.conduct};
   out.conduct.text[sizeof out.conduct.text - 1] = 0;
   if (reply.status == Status::ok) out.kind = CallResult::Kind::ok;
   if (reply.status == Status::unsupported) out.kind = CallResult::Kind::unsupported;
@@ -380,22 +378,20 @@ CallResult Worker::end_of(Received how, const CallDescriptor& call) {
     const std::string why =
         stopped_by != 0 ? fmt::format(": it was stopped by {}", signal_name(stopped_by)) : "";
     stop();
-    return {CallResult::Kind::hang,
-            fmt::format("no answer from {} in time{}", phase, why),
-            0,
-            {},
+    return {CallResult::Kind::hang, fmt::format("no answer from {} in time{}", phase, why),
             "late in " + phase};
   }
   if (how == Received::foreign) {
     const bool in_an_entry = control().phase != static_cast<std::uint32_t>(Phase::idle);
     stop();
-    return {CallResult::Kind::crash, foreign_ + (in_an_entry ? " in " + phase : "")};
+    return {CallResult::Kind::crash, foreign_ + (in_an_entry ? " in " + phase : ""), "foreign"};
   }
   if (!ends_within(keeper_patience_s, false)) {
     // The worker's own words: it would have seen the same.
     const std::string told = printable(text_of(control().last_words));
     stop();
-    return {CallResult::Kind::crash, told.empty() ? phase + " closed descriptor 3" : told};
+    return {CallResult::Kind::crash, told.empty() ? phase + " closed descriptor 3" : told,
+            "closed"};
   }
   const int status = bury();
   std::string text, id;
@@ -416,13 +412,13 @@ CallResult Worker::end_of(Received how, const CallDescriptor& call) {
     if (!in_heap.empty())
       text += ": " + in_heap;
     else if (call.count > 0) {
-      const auto [operand, place] = place_of_fault(c, call);
+      const auto [operand, offset] = place_of_fault(c, call);
       id += ": " + operand;
-      text += ": " + place;
+      text += ": " + operand + offset;
     }
   }
   stop();
-  return {CallResult::Kind::crash, text, 0, {}, id, killed};
+  return {CallResult::Kind::crash, text, id, 0, {}, killed};
 }
 
 // The damage to the memory may harm the next call. A fresh worker has fresh memory.

@@ -102,9 +102,9 @@ struct CallResult {
   enum class Kind { ok, unsupported, failed, skipped, crash, hang };
   Kind kind = Kind::ok;
   std::string text;            ///< the reason, or what happened and where
+  std::string id = {};         ///< of a crash or hang its kind and place; of failed what was raised
   std::uint64_t repeated = 0;  ///< for step_repeat and step_supports: protocol::Step
   protocol::Conduct conduct{};
-  std::string id = {};  ///< of a crash or hang its kind and place, of failed the exception raised
   bool killed = false;  ///< of a crash: by SIGKILL, which is rarely the kernel's doing
 };
 

@@ -16,7 +16,6 @@ struct Cause {
   std::vector<std::string> ids;  ///< names of the list; several if two fit as well
   std::string words;             ///< for people, with parameters
   bool empty() const { return ids.empty(); }
-  bool operator==(const Cause&) const = default;
 };
 
 /// The cause of this name, in words with its parameters.

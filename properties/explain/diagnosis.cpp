@@ -207,7 +207,7 @@ std::optional<Evidence> evidence_of(const Look& look, const Case& larger, Calls 
 
 // The causes that fit all calls: for all pairs that they would change, or else in one place.
 struct Named {
-  std::vector<Cause> names;
+  std::vector<std::string> names, ids;
   std::string where;
 };
 Named names_of(const Scene& small, const Evidence& of) {
@@ -237,23 +237,14 @@ Named names_of(const Scene& small, const Evidence& of) {
       if (!whole && !in_one_place) continue;
       Named& kind = found[whole ? list : 2 + list];
       if (kind.names.empty()) kind.where = here->scope.text;
-      const Cause& name = in_small[list][i].cause;  // two may be one without a scale
-      if (std::ranges::find(kind.names, name) == kind.names.end()) kind.names.push_back(name);
+      const auto& [ids, name] = in_small[list][i].cause;  // two may be one without a scale
+      if (std::ranges::find(kind.names, name) != kind.names.end()) continue;
+      kind.names.push_back(name);
+      kind.ids.push_back(ids.front());
     }
   for (Named& kind : found)
     if (!kind.names.empty()) return kind;
   return {};
-}
-
-// One of several causes, which fit as well.
-Cause any_of(const std::vector<Cause>& causes, const std::string& counts) {
-  Cause all;
-  for (const Cause& each : causes) {
-    all.ids.insert(all.ids.end(), each.ids.begin(), each.ids.end());
-    all.words += (all.words.empty() ? "" : ", or ") + each.words;
-  }
-  all.words += fmt::format(" ({})", counts);
-  return all;
 }
 
 // What is wrong in a scene, all of it.
@@ -311,6 +302,11 @@ bool leaves_slot_0(const Look& look, const Case& c) {
   return further && further->holds;
 }
 
+// What is said without a cause.
+Diagnosis seen(const std::vector<std::string>& parts) {
+  return {{}, joined(parts)};
+}
+
 // The case with numbers in its outputs shows whether they are left as they were, or read. A case
 // that needs a call before it has no such form.
 Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
@@ -322,7 +318,7 @@ Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
   const std::string where =
       joined({rows.empty() ? place_of(small) : rows, call_of_state(look, c, small)});
   if (!again || !fails_again(look, c))
-    return {{}, joined({"outputs are as they were before the call", where})};
+    return seen({"outputs are as they were before the call", where});
   const Wrong wrong(*again);
   if (wrong.any && wrong.all_unwritten)
     return {cause(leaves_slot_0(look, c) ? "slot_0_out" : "unwritten"), where};
@@ -346,48 +342,47 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
   const Wrong wrong(small);
   const auto poisoned = look(c, Calls::poisoned);
   if (poisoned && !Wrong(*poisoned).any && fails_again(look, c))
-    return {{},
-            joined({"reads numbers around rows, between them or in unused rows of tables",
-                    "right if NaN is there", place_of(small)})};
+    return seen({"reads numbers around rows, between them or in unused rows of tables",
+                 "right if NaN is there", place_of(small)});
   if (wrong.all_unwritten) return of_unwritten(look, c, small);
   const std::string state = call_of_state(look, c, small);
   const Calls calls = wrong.not_finite ? Calls::tame : Calls::as_judged;
   const std::optional<Scene> tame = wrong.not_finite ? look(c, calls) : std::nullopt;
-  if (wrong.not_finite && !tame) return {{}, joined({place_of(small), state})};
+  if (wrong.not_finite && !tame) return seen({place_of(small), state});
   const Scene& scene = tame ? *tame : small;
   const Wrong left(scene);
   if (const auto evidence = evidence_of(look, larger, calls)) {
     const Named named = names_of(left.any ? scene : small, *evidence);
     constexpr std::size_t most = 3;  // if more names fit, the case is no evidence
     if (!named.names.empty() && named.names.size() <= most)
-      return {any_of(named.names, counts_of(wrong_pairs(left.any ? scene : small),
-                                            wrong_pairs(evidence->large), c == larger)),
-              joined({named.where, state}), false};
+      return {{named.ids, fmt::format("{} ({})", fmt::join(named.names, ", or "),
+                                      counts_of(wrong_pairs(left.any ? scene : small),
+                                                wrong_pairs(evidence->large), c == larger))},
+              joined({named.where, state}),
+              false};
   }
   const std::string reads =
       wrong.not_finite && !left.not_finite ? tamed(look, c, scene) : std::string();
   if (!left.any) {
     const char* then = reads.empty() ? "" : "right if they hold numbers";
-    return {{}, joined({reads, then, place_of(small), state})};
+    return seen({reads, then, place_of(small), state});
   }
   if (!left.not_finite)
-    if (const Rounded rounded = rounding_of(look, c, larger); !rounded.cause.empty())
-      return {rounded.cause, rounded.advice};
+    if (const Diagnosis rounded = rounding_of(look, c, larger); !rounded.cause.empty())
+      return rounded;
   if (left.not_finite && left.poison)
-    return {{},
-            joined({scene.has_full_tables
-                        ? "reads poison, which lies around rows and behind tables"
-                        : "reads poison, which lies around rows and in unused rows of tables",
-                    place_of(scene), state})};
+    return seen({scene.has_full_tables
+                     ? "reads poison, which lies around rows and behind tables"
+                     : "reads poison, which lies around rows and in unused rows of tables",
+                 place_of(scene), state});
   if (left.not_finite && has_finite_inputs(scene))
     return {cause("makes_nan"), joined({place_of(scene), state})};
   // Zeros in a pair hide which of its elements are wrong. The same call with other data shows it.
   const auto elements = elements_of(scene);
   const auto again = elements.empty() ? std::nullopt : look(varied(c, 0), calls);
   const bool shown = again && elements_of(*again) == elements;
-  return {{},
-          joined({reads, place_of(scene), state, shown ? elements : "",
-                  right_place(look, c, scene, !shown)})};
+  return seen(
+      {reads, place_of(scene), state, shown ? elements : "", right_place(look, c, scene, !shown)});
 }
 
 // Rows that are written where no token has its slot show nothing. With slot 0 in use, and no slot
@@ -440,7 +435,7 @@ bool is_right_alone(Subject& subject, const Problem& late) {
 
 Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
   const std::optional<Scene> small = look(c, Calls::as_judged);
-  if (!small) return {};
+  if (!small) return {{}, "", false};
   if (!Wrong(*small).any)
     return {{}, small->holds ? "the call of this case, made alone, is right" : "", false};
   Diagnosis out = explained(look, c, larger, *small);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/explain/causes.h"
+#include "properties/explain/diagnosis.h"
 #include "properties/explain/scene.h"
 
 namespace ropewalk::properties {
@@ -39,12 +39,9 @@ void add_norm(const Facts& k, const Scene& scene, std::vector<Hypothesis>& list)
 
 /// A rounding to a 16-bit data type, which leaves errors of about the bound. Roundings are told
 /// from one another by the bits of the outputs and not by distances.
-struct Rounded {
-  Cause cause;         ///< "rounds each product to bf16 before the sum"; empty: none is found
-  std::string advice;  ///< "error_bound = 5 would declare it"; empty: the errors are larger
-};
-
-/// Finds the rounding that gives the outputs of both cases. None is found for f32 and f64 data.
-Rounded rounding_of(const Look& look, const harness::Case& c, const harness::Case& larger);
+///
+/// Finds the rounding that gives the outputs of both cases, and says which error_bound would
+/// declare it, unless the errors are larger. None is found for f32 and f64 data.
+Diagnosis rounding_of(const Look& look, const harness::Case& c, const harness::Case& larger);
 
 }  // namespace ropewalk::properties

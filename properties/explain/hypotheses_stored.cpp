@@ -9,7 +9,6 @@
 #include <cmath>
 
 #include "harness/cases/stored.h"
-#include "properties/explain/causes.h"
 #include "properties/explain/hypotheses.h"
 #include "reference/bounds.h"
 
@@ -76,7 +75,7 @@ bool keeps(double error_bound, const Scene& scene) {
 
 }  // namespace
 
-Rounded rounding_of(const Look& look, const Case& c, const Case& larger) {
+Diagnosis rounding_of(const Look& look, const Case& c, const Case& larger) {
   const DataType& type = data_type(tensor_dtype(larger, 0));
   if (type.bytes != 2) return {};
   Case other = larger;  // numbers of full mantissas, in as many pairs as it takes
@@ -93,9 +92,9 @@ Rounded rounding_of(const Look& look, const Case& c, const Case& larger) {
     if (!here || !fits(r, *first) || !fits(r, *second)) continue;
     const double declared =
         std::ceil(bounds::needed_in_type(type, larger.contract != ROPE_CONTRACT_TABLE));
-    Rounded out{cause(r.words, type.word), {}};
+    Diagnosis out{cause(r.words, type.word), {}};
     if (keeps(declared, *small) && keeps(declared, *first) && keeps(declared, *second))
-      out.advice = fmt::format("error_bound = {:g} would declare it", declared);
+      out.where = fmt::format("error_bound = {:g} would declare it", declared);
     return out;
   }
   return {};

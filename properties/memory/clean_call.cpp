@@ -12,6 +12,7 @@
 // Kills by itself: leaves_high_descriptor, leaves_locale, leaves_timer, lowers_priority
 // Kills by itself: runs_process_beside, sets_variable, silences_stdout, waits_for_child
 #include "harness/judge/executor.h"
+#include "harness/process/exceptions.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
 
@@ -33,7 +34,7 @@ Finding check(Subject& subject, const Case& c) {
   f.kind = Finding::Kind::broken;
   f.compared = 0;
   f.reason = watched.side_effects->unclean;
-  f.cause_ids = {watched.side_effects->rules};
+  f.cause_ids = {exception_words(watched.side_effects->rules, 0)};
   return f;
 }
 

@@ -261,7 +261,7 @@ void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
 bool fails_at_first(Subject& subject, const Property& property, const Shrunk& shrunk) {
   const bool ends =
       shrunk.finding.kind == Finding::Kind::crash || shrunk.finding.kind == Finding::Kind::hang;
-  if (ends || shrunk.finding.has_raised || shrunk.only_after_others || property.tells_once)
+  if (ends || !shrunk.finding.raised.empty() || shrunk.only_after_others || property.tells_once)
     return false;
   const auto holds = [&] { return check_case(property, subject, shrunk.smallest).holds(); };
   for (int process = 0; process < 3; ++process) {
@@ -443,7 +443,7 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   // A fixed case that the kernel honestly refuses is not planned: what it refuses is listed with
   // the levels of the covering array.
   if (fixed_hold && runner.run.executed > 0) runner.run.planned -= runner.refused_fixed;
-  const bool is_told = limits.told != nullptr && limits.told->contains(runner.run.worst.raised());
+  const bool is_told = limits.told != nullptr && limits.told->contains(runner.run.worst.raised);
   if (runner.failing() && limits.shrink && !runner.charged() && !is_told)
     shrink_failure(runner.run, subject, property, offer);
   return runner.run;

@@ -64,7 +64,7 @@ struct RunLimits {
   std::uint64_t seed = 1;
   bool shrink = true;
   bool one_case = false;  ///< no more than one is judged
-  /// Exceptions that were told before (Finding::raised()): a case that ends so is not shrunk. NULL:
+  /// Exceptions that were told before (Finding::raised): a case that ends so is not shrunk. NULL:
   /// none.
   const std::set<std::string>* told = nullptr;
 };

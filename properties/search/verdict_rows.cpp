@@ -116,7 +116,7 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& fa
     if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case), facts);
     if (run.only_after_others) {
       row.cause_ids = {"keeps_something"};
-      row.reason += held_again;
+      row.reason += " (it held when it was made again, alone, in a new process)";
       row.replay = again;
     } else if (std::ranges::count(f.cause_ids, "only_at_first") > 0) {
       row.reason += fmt::format(" ({})", sentence_of("only_at_first"));
@@ -127,6 +127,7 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& fa
     row.reason = f.reason.empty() ? "every case was refused" : f.reason;
   } else if (run.values == 0 || run.compared < run.executed) {
     row.verdict = Verdict::vacuous;
+    row.cause_ids = {"compared_nothing"};
     row.reason =
         fmt::format("{} of {} cases compared nothing", run.executed - run.compared, run.executed);
   } else if (run.gave_up || run.executed + run.too_slow < run.planned) {

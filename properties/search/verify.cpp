@@ -236,7 +236,7 @@ class CellRun {
       const PropertyRun run = run_property(subject, property, cell_.offer, plan_.profile, limits,
                                            shared, draws_for(property, thread));
       fill_verdict(row, run, subject.facts, whole_property(row, limits));
-      out.raised = run.worst.raised();
+      out.raised = run.worst.raised;
       if (row.verdict == Verdict::pass) say_beside(row, subject, run);
     } catch (const WorkerError&) {
       throw;
@@ -311,7 +311,7 @@ class CellRun {
     run.values = row.compared;
     run.worst.kind = Finding::Kind::broken;
     run.worst.reason = side_effects_.unclean;
-    run.worst.cause_ids = {side_effects_.rules};
+    run.worst.cause_ids = {exception_words(side_effects_.rules, 0)};
     Case alone = side_effects_.at;
     alone.property = row.property;
     alone.calls.clear();

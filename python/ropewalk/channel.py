@@ -68,31 +68,21 @@ def settle():
     return True
 
 
-def place_of(error):
-    """The deepest line of a plugin or of the file of a kernel, else of any file; whether it is own."""
+def told(error, identifies=False):
+    """An exception in one line, with the deepest line of a plugin or of the file of a kernel. Or what
+    identifies it: its type in place of its text, and the deepest line of all if there is no such."""
+    text = type(error).__name__ if identifies else in_one_line(error)
     # extract_tb() would read the source of each line.
     walked = traceback.walk_tb(error.__traceback__)
     places = [(frame.f_code.co_filename, line) for frame, line in walked]
     if isinstance(error, SyntaxError):
         places.append((error.filename, error.lineno))
-    own = [place for place in places if place[0] in files]
-    file, line = (own or places or [("", 0)])[-1]
-    return f"{os.path.basename(file)} line {line}", bool(own)
-
-
-def told(error):
-    """An exception in one line, with its place if that is own."""
-    place, is_own = place_of(error)
-    return f"{place}: {in_one_line(error)}" if is_own else in_one_line(error)
-
-
-def identified(error):
-    """Its type and place, behind a 0. Its text may tell of shapes."""
-    return f"\0{type(error).__name__} at {place_of(error)[0]}"
+    own = [place for place in places if place[0] in files] or (places if identifies else [])
+    return f"{os.path.basename(own[-1][0])} line {own[-1][1]}: {text}" if own else text
 
 
 def failed(error, given=""):
-    failures[threading.get_ident()] = told(error)[:250] + given + identified(error)
+    failures[threading.get_ident()] = f"{told(error)[:250]}{given}\0{told(error, True)}"
     return 2  # ROPE_FAILED
 
 

@@ -30,9 +30,6 @@ struct RunRow {
 };
 
 struct VerdictRow;
-/// Ends the reason of a failure that no replay line shows.
-inline constexpr std::string_view held_again =
-    " (it held when it was made again, alone, in a new process)";
 /// Of two failures of a kernel, the reader should see the one that tells more first. An unknown
 /// failure goes before a known one, then one that a replay line shows, then one with a cause, then
 /// agreement, then one with a broken rule.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 #include <utility>
 
 #include "reports/pages/checks.h"
@@ -12,18 +13,6 @@ using namespace report;
 namespace {
 
 constexpr std::size_t block_lines = 20;
-
-// A case's text without what tells its cell.
-std::string without_cell(const std::string& case_text) {
-  std::string out;
-  for (std::size_t at = 0; at < case_text.size();) {
-    const std::size_t end = std::min(case_text.find(' ', at), case_text.size());
-    const std::string word = case_text.substr(at, end - at);
-    if (!word.starts_with("pairing=") && !word.starts_with("dtype=")) out += word + " ";
-    at = end + 1;
-  }
-  return out;
-}
 
 // The failures of these rows, that which tells most first.
 std::vector<VerdictRow> failures_of(const std::vector<VerdictRow>& rows) {
@@ -55,7 +44,9 @@ std::size_t Causes::add(const VerdictRow& row) {
   std::vector<std::string> keys;
   for (const std::string& id : row.cause_ids)
     if (id != "put_right" && id != "only_outside") keys.push_back(of + id);
-  if (keys.empty()) keys.push_back(of + row.property + " " + without_cell(row.shrunk_case));
+  static const std::regex cell_words("(^| )(pairing|dtype)=[^ ]*");
+  if (keys.empty())
+    keys.push_back(of + row.property + std::regex_replace(row.shrunk_case, cell_words, ""));
   if (is_id("put_right")) keys.insert(keys.begin(), cell);
   std::size_t at = count_;
   for (const std::string& key : keys)
