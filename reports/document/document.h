@@ -1,4 +1,4 @@
-// What a report says, without how it looks: headings, tables, facts, figures, checks and notes.
+// What a report says, without how it looks: headings, tables, facts, charts, checks and notes.
 // Writers make HTML, Markdown, the text of a terminal and JUnit XML of it.
 #pragma once
 #include <concepts>
@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "reports/figures/figure.h"
+#include "reports/figures/chart.h"
 #include "reports/record/record_words.h"
 
 namespace ropewalk::report {
@@ -157,7 +157,7 @@ struct Part {
 };
 
 struct Block {
-  std::variant<Paragraph, Facts, Table, Figure, Check, Part> content;
+  std::variant<Paragraph, Facts, Table, Chart, Check, Part> content;
   template <class Content>
   requires(!std::same_as<std::remove_cvref_t<Content>, Block>) Block(Content&& own)
       : content(std::forward<Content>(own)) {}
@@ -171,8 +171,8 @@ struct Document {
   std::vector<Line> foot = {};
 };
 
-/// All numbers of a figure.
-Table numbers_of(const Figure& figure);
+/// All numbers of a chart.
+Table numbers_of(const Chart& chart);
 
 /// "norm, decay (half_split f32, interleaved f32); ...": what further failures are of.
 Text same_cause_text(const std::vector<Check>& more);
@@ -182,7 +182,7 @@ const char* symbol_of(Standing standing);
 Tone tone_of(Standing standing);
 
 /// The document as one page that requests nothing over the network. `nonce` is that of its own
-/// style and script: no other has any effect. `gnuplot` draws the figures; empty: that of PATH.
+/// style and script: no other has any effect. `gnuplot` draws the charts; empty: that of PATH.
 struct PageCode {
   std::string nonce, style, script;
 };

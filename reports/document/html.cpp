@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <future>
 #include <map>
 
 #include "base/text.h"
@@ -144,7 +143,7 @@ std::string html_of(const Table& table) {
   return out;
 }
 
-/// Draws figures and gives ids to them.
+/// Draws charts.
 class Writer {
  public:
   explicit Writer(std::string gnuplot) : gnuplot_(std::move(gnuplot)) {}
@@ -200,57 +199,45 @@ class Writer {
         check.kernel.html(), check.name.html(), where_of(check), facts_of(check), more);
   }
 
-  std::string of(const Figure& figure, int level) {
-    const std::string title = Text(figure.picture.title).html();
-    const auto [picture, error] = pictures_of(figure);
+  std::string of(const Chart& chart, int level) {
+    const std::string title = Text(chart.title).html();
+    const Picture picture = draw_chart(chart, gnuplot_);
     std::string out = fmt::format(
         "<figure class=\"card\">\n<figcaption><h{0}>{1} <span class=\"muted\">{2}</span></h{0}>"
         "<p class=\"sub\">{3}</p></figcaption>\n",
-        level, title, Text(figure.name).html(), Text(figure.how_to_read).html());
-    if (error.empty())
-      out += picture + legend_of(figure);
+        level, title, Text(chart.name).html(), Text(chart.how_to_read).html());
+    if (picture.error.empty())
+      out += image_element(chart, picture) + "\n" + below(legend_of(chart), chart.absent);
     else
       out += element("p", "missing",
-                     "This chart could not be drawn: " + Text(error).html() +
+                     "This chart could not be drawn: " + Text(picture.error).html() +
                          ". Its numbers stand below.") +
              "\n";
     out += fmt::format(
         "<details class=\"numbers\"{}><summary>The numbers</summary>\n{}</details>\n"
         "</figure>\n",
-        error.empty() ? "" : " open", html_of(numbers_of(figure)));
-    if (!figure.is_folded) return out;
+        picture.error.empty() ? "" : " open", html_of(numbers_of(chart)));
+    if (!chart.is_folded) return out;
     return fmt::format("<details class=\"fold\"><summary>{}</summary>\n{}</details>\n", title, out);
   }
 
-  static std::string legend_of(const Figure& figure) {
+  static std::string below(const std::vector<LegendEntry>& legend,
+                           const std::vector<std::string>& left_out) {
     std::string out = "<ul class=\"legend\">\n";
-    for (const LegendItem& item : figure.legend)
+    for (const auto& [name, note, css_class, symbol] : legend)
       out += fmt::format(
           "<li><span class=\"swatch {}\" aria-hidden=\"true\">{}</span> {} "
           "<span class=\"muted\">{}</span></li>\n",
-          item.css_class, item.symbol, Text(item.name).html(), Text(item.note).html());
+          css_class, symbol, Text(name).html(), Text(note).html());
     out += "</ul>\n";
     std::string absent;
-    for (const std::string& text : figure.absent)
+    for (const std::string& text : left_out)
       absent += (absent.empty() ? "" : "; ") + Text(text).html();
     return absent.empty() ? out
                           : out + element("p", "sub", "Not in the picture: " + absent + ".") + "\n";
   }
 
-  /// The wide and the narrow picture, or why there is none.
-  std::pair<std::string, std::string> pictures_of(const Figure& figure) {
-    ChartRequest request = figure.picture;
-    request.id = fmt::format("figure{}", ++figures_);
-    const auto draw = [&](ChartSize size) {
-      return draw_chart(request, sized_for(request, size), gnuplot_);
-    };
-    auto narrow_one = std::async(std::launch::async, draw, narrow_chart);
-    const Chart wide = draw(wide_chart), narrow = narrow_one.get();
-    return {wide.svg + "\n" + narrow.svg, wide.error.empty() ? narrow.error : wide.error};
-  }
-
   std::string gnuplot_;
-  int figures_ = 0;
 };
 
 }  // namespace

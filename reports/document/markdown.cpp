@@ -101,11 +101,10 @@ std::string markdown_of(const Part& part, int level) {
          markdown_of(part.blocks, part.title.empty() ? level : level + 1);
 }
 
-std::string markdown_of(const Figure& figure) {
-  std::string out =
-      fmt::format("**{}** {}\n\n", figure.picture.title, Text(figure.name).markdown());
-  out += paragraph(Text(figure.how_to_read).markdown());
-  return out + markdown_of(numbers_of(figure));
+std::string markdown_of(const Chart& chart) {
+  std::string out = fmt::format("**{}** {}\n\n", chart.title, Text(chart.name).markdown());
+  out += paragraph(Text(chart.how_to_read).markdown());
+  return out + markdown_of(numbers_of(chart));
 }
 
 std::string markdown_of(const std::vector<Block>& blocks, int level) {

@@ -182,8 +182,8 @@ Lines terminal_lines(const Part& part, std::size_t lines_max) {
   return out;
 }
 
-Lines terminal_lines(const Figure& figure, std::size_t) {
-  return wrapped(figure.picture.title);
+Lines terminal_lines(const Chart& chart, std::size_t) {
+  return wrapped(chart.title);
 }
 
 }  // namespace

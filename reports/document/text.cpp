@@ -103,10 +103,10 @@ Tone tone_of(Standing standing) {
                                         : Tone::none;
 }
 
-Table numbers_of(const Figure& figure) {
+Table numbers_of(const Chart& chart) {
   Table out;
-  for (const std::string& column : figure.table.columns) out.columns.push_back({column, true});
-  for (const auto& line : figure.table.lines) out.rows.push_back({{line.begin(), line.end()}});
+  for (const std::string& column : chart.table.columns) out.columns.push_back({column, true});
+  for (const auto& line : chart.table.lines) out.rows.push_back({{line.begin(), line.end()}});
   return out;
 }
 

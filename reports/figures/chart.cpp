@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <regex>
+#include <stdexcept>
 #include <string_view>
-#include <utility>
 
 #include "base/system/program.h"
 #include "base/text.h"
@@ -15,70 +15,32 @@
 namespace ropewalk::report {
 namespace {
 
-constexpr std::size_t line_points_max = 800;
-constexpr std::size_t pixels_a_mark = 18;
-constexpr std::size_t band_middle = 999;  // the number of its data, behind those of all series
+// Pixels. A phone of 390 pixels shows the picture about 340 wide, and its text 11 high.
+constexpr int picture_width = 420, picture_height = 320, font_size = 14;
+constexpr int line_height = 22;  // of a row and of a line of the legend
+constexpr std::size_t line_points_max = 400, marks_max = 24, row_letters_max = 26;
+// The labels of an axis have room for so many letters.
+constexpr std::size_t x_letters = 44, x_letters_beside_rows = 22, y_letters = 60;
 
-// Colours that stand for CSS variables: #0102NN. The page's theme gives their real values.
-constexpr int ink_code = 0xA0, grid_code = 0xA1, paper_code = 0xA2, band_code = 0xA3;
+constexpr const char* grey_colour = "#5a6472";  // of text, axes and baselines
+constexpr const char* band_colour = "#b4bdc9";
+constexpr const char* dark_filter = "filter: invert(1) hue-rotate(180deg)";
 
-std::string gnuplot_colour(int code) {
-  return fmt::format("rgb \"#0102{:02x}\"", code);
+/// The marks as gnuplot numbers them, and as a legend writes them.
+constexpr int gnuplot_marks[series_marks] = {6, 4, 8, 12, 10, 1, 2, 14};
+constexpr const char* symbols[series_marks] = {"○", "□", "△", "◇", "▽", "+", "×", "⬠"};
+
+std::string colour_of(const Series& series) {
+  if (series.draw == Draw::band) return band_colour;
+  if (series.style.colour == grey) return grey_colour;
+  return series_colours.at(static_cast<std::size_t>(series.style.colour));
 }
 
-std::string css_colour(int code) {
-  if (code == ink_code) return "var(--muted)";
-  if (code == grid_code) return "var(--line)";
-  if (code == paper_code) return "none";
-  if (code == band_code) return "var(--hatch)";
-  return fmt::format("var(--series-{})", code);
-}
-
-std::size_t marks_max(ChartSize size) {
-  return static_cast<std::size_t>(size.width) / pixels_a_mark;
-}
-
-/// Writes every k-th point and the last one, so that a picture stays small.
-std::string data_block(std::size_t index, const ChartSeries& series, ChartSize size) {
-  std::string out = fmt::format("$d{} << EOD\n", index);
-  const std::size_t count = std::min(series.x.size(), series.y.size());
-  const std::size_t most = series.draw == Draw::points ? marks_max(size) : line_points_max;
-  const std::size_t step = count > most ? (count + most - 1) / most : 1;
-  for (std::size_t i = 0; i < count; i += step) {
-    const bool last = i + step >= count;
-    const std::size_t at = last ? count - 1 : i;
-    if (!std::isfinite(series.x[at]) || !std::isfinite(series.y[at])) continue;
-    out += fmt::format("{:.9g} {:.9g}", series.x[at], series.y[at]);
-    if (!series.x_low.empty())
-      out += fmt::format(" {:.9g} {:.9g}", series.x_low[at], series.x_high[at]);
-    out += '\n';
-  }
-  return out + "EOD\n";
-}
-
-bool has_points(const ChartSeries& series) {
-  for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i)
-    if (std::isfinite(series.x[i]) && std::isfinite(series.y[i])) return true;
-  return false;
-}
-
-/// Drops ticks until each has room beside the next.
-std::string tick_list(const std::vector<ChartPlace>& ticks, ChartSize size) {
-  std::size_t longest = 1;
-  for (const ChartPlace& tick : ticks) {
-    const auto shown =
-        std::ranges::count_if(tick.label, [](char c) { return c != '^' && c != '{' && c != '}'; });
-    longest = std::max(longest, static_cast<std::size_t>(shown));
-  }
-  const auto letter_width = static_cast<std::size_t>(size.font) * 7 / 13;
-  const std::size_t frame_width = 12 * letter_width;
-  const std::size_t needed = ticks.size() * (longest + 2) * letter_width;
-  const std::size_t room = static_cast<std::size_t>(size.width) - frame_width;
-  const std::size_t step = (needed + room - 1) / room;
-  std::string list;
-  for (std::size_t i = 0; i < ticks.size(); i += step)
-    list += fmt::format("{}\"{}\" {:.9g}", i == 0 ? "" : ", ", ticks[i].label, ticks[i].x);
-  return list;
+std::string symbol_of(const Series& series) {
+  if (series.draw == Draw::band) return "▒";
+  if (series.draw == Draw::upright) return "┆";
+  if (series.draw == Draw::line) return series.style.mark == 0 ? "━" : "╍";
+  return symbols[series.style.mark];
 }
 
 struct Range {
@@ -92,238 +54,290 @@ struct Range {
   }
 };
 
-/// 1, 2, 5, 10, 20 ... The first is the last such value <= `low`, the last is the first >= `high`.
-std::vector<double> round_values(double low, double high) {
-  std::vector<double> values;
-  for (int power = static_cast<int>(std::floor(std::log10(low)));; ++power)
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      const double value = digit * std::pow(10, power);
-      if (value <= low) values.clear();
-      values.push_back(value);
-      if (value >= high) return values;
+/// The k-th place that an axis may name. Places grow with k.
+ChartPlace place_at(Unit unit, int k) {
+  if (unit == Unit::power_of_ten) return {std::pow(10, k), fmt::format("10^{{{}}}", k)};
+  if (unit == Unit::power_of_two) return {std::exp2(k), fmt::format("2^{{{}}}", k)};
+  if (unit == Unit::bytes) return {std::exp2(k), binary_size(std::exp2(k))};
+  const int decade = static_cast<int>(std::floor(k / 3.0)), digit = k - 3 * decade;
+  const double value = (digit == 0 ? 1 : digit == 1 ? 2 : 5) * std::pow(10, decade);
+  return {value, value < 1000 ? fmt::format("{:g}", value) : count_text(std::llround(value))};
+}
+
+/// As many places of a logarithmic axis as have room for their labels. Where few round numbers lie
+/// in the range, the places are multiples of one.
+std::vector<ChartPlace> places_of(const Axis& axis, const Range& range, std::size_t letters) {
+  std::vector<ChartPlace> places;
+  const double most = range.high * (1 + 1e-9);
+  if (axis.unit == Unit::number && range.high < 5 * range.low) {
+    int k = -60;
+    while (place_at(axis.unit, k).at < (range.high - range.low) / 4) ++k;
+    const double step = place_at(axis.unit, k).at;
+    for (double i = std::ceil(range.low / step); i * step <= most; ++i)
+      places.push_back({i * step, fmt::format("{:.4g}", i * step)});
+    return places;
+  }
+  const double least = (axis.scale == Scale::from_zero ? 3 : range.low) * (1 - 1e-9);
+  for (int step = 1; step < 1024; ++step) {
+    std::size_t longest = 1;
+    places.clear();
+    if (axis.scale == Scale::from_zero) places.push_back({0, "0"});
+    for (int k = -100 * step; k < 1024 && place_at(axis.unit, k).at <= most; k += step) {
+      const ChartPlace place = place_at(axis.unit, k);
+      if (place.at < least) continue;
+      longest = std::max(longest, place.label.size() - (place.label.ends_with('}') ? 3 : 0));
+      places.push_back(place);
     }
+    if (places.size() * (longest + 2) <= letters) break;
+  }
+  return places;
 }
 
-/// The names of rows in place of numbers. The caller has checked their letters. A narrow picture
-/// cuts them short.
-std::string row_names(const std::vector<ChartPlace>& rows, ChartSize size) {
-  const bool narrow = size.width < 500;
-  const std::size_t most = narrow ? 20 : 44;
+std::string list_of(const std::vector<ChartPlace>& places) {
   std::string list;
-  double lowest = 0;
-  for (const ChartPlace& row : rows) {
-    const std::string name =
-        row.label.size() > most ? row.label.substr(0, most - 2) + ".." : row.label;
-    list += fmt::format("{}\"{}\" {:.9g}", list.empty() ? "" : ", ", name, row.x);
-    lowest = std::min(lowest, row.x);
-  }
-  return fmt::format(
-      "set ytics scale 0 ({}) noenhanced font \",12\"\nset grid noytics xtics\n"
-      "set yrange [{:.9g}:-0.3]\nset lmargin at screen {}\nset rmargin at screen 0.96\n",
-      list, lowest - 0.7, narrow ? 0.48 : 0.3);
+  for (const auto& [at, label] : places)
+    list += fmt::format("{}\"{}\" {:.9g}", list.empty() ? "" : ", ", label, at);
+  return list;
 }
 
-/// The part of the width that the names of rows leave.
-ChartSize beside(ChartSize size) {
-  size.width = size.width * 3 / 5;
-  return size;
+/// The commands for one axis, `name` x or y. The caller has widened the range.
+std::string axis_commands(char name, const Axis& axis, Range range, std::size_t letters) {
+  const std::string label = fmt::format("set {}label \"{}\" tc rgb ink\n", name, axis.label);
+  const bool from_zero = axis.scale == Scale::from_zero;
+  if (!from_zero && (axis.scale == Scale::linear || !(range.low > 0)))
+    return label + fmt::format("set {}range [0:*]\n", name);
+  const std::string scale =
+      from_zero ? fmt::format("set nonlinear {0} via log10(1 + {0}) inverse 10**{0} - 1", name)
+                : fmt::format("set logscale {}", name);
+  return label +
+         fmt::format("{1}\nset {0}range [{2:.9g}:{3:.9g}]\nset {0}tics ({4})\nset nom{0}tics\n",
+                     name, scale, from_zero ? 0 : range.low, range.high,
+                     list_of(places_of(axis, range, letters)));
 }
 
-std::string y_axis(const ChartRequest& request, const Range& y, ChartSize size) {
-  if (!request.y_rows.empty()) return row_names(request.y_rows, size);
-  const std::string log = "set logscale y 10\nset nomytics\n";
-  if (request.y_floor > 0) {
-    const double top = std::pow(10, std::ceil(std::log10(std::max(y.high, request.y_floor * 10))));
-    return log + fmt::format("set format y \"10^{{%T}}\"\nset yrange [{:.9g}:{:.9g}]\n",
-                             request.y_floor, top);
-  }
-  if (request.y_scale != Scale::logarithmic || !(y.low > 0)) return "set yrange [0:*]\n";
-  const std::vector<double> values = round_values(y.low, y.high);
-  std::string tics;
-  for (const double v : values) tics += fmt::format("{}{:.9g}", tics.empty() ? "" : ", ", v);
-  return log + fmt::format("set ytics ({})\nset yrange [{:.9g}:{:.9g}]\n", tics, values.front(),
-                           values.back());
-}
-
-std::string axes(const ChartRequest& request, ChartSize size) {
+std::string axes_of(const Chart& chart) {
   Range x, y;
-  for (const ChartSeries& series : request.series) {
+  for (const Series& series : chart.series) {
     x.take(series.x);
-    x.take(series.x_low);
-    x.take(series.x_high);
     y.take(series.y);
+    for (const auto* values : {&series.low, &series.high})
+      (series.draw == Draw::band ? y : x).take(*values);
   }
-  x.take(request.band.x);
-  y.take(request.band.low);
-  y.take(request.band.high);
-  std::string script = "set xrange [0:*]\n";
-  if (request.x_scale == Scale::from_zero)
-    script = fmt::format(
-        "set nonlinear x via log10(1 + x) inverse 10**x - 1\nset xrange [0:{:.9g}]\n", x.high);
-  if (request.x_scale == Scale::logarithmic) {
-    for (const ChartPlace& mark : request.x_marks) x.take({mark.x});
-    const double room = request.boxes.empty() ? 1.5 : 1.06;
-    // A box reaches as far as twice and half the points' range. A larger box would push the points
-    // together.
-    for (const ChartBox& box : request.boxes)
-      x.take({std::max(box.x_low, 0.5), std::min(box.x_high, 2.0)});
-    script =
-        fmt::format("set logscale x 2\nset xrange [{:.9g}:{:.9g}]\n", x.low / room, x.high * room);
+  // A box reaches as far as twice and half the points' range. A larger box would push the points
+  // together.
+  for (const ChartBox& box : chart.boxes)
+    x.take({std::max(box.x_low, 0.5), std::min(box.x_high, 2.0)});
+  if (chart.x.scale == Scale::logarithmic) {
+    const double room = chart.boxes.empty() ? 1.5 : 1.06;
+    x = {x.low / room, x.high * room};
   }
-  if (!request.x_ticks.empty())
-    script += fmt::format("set xtics ({})\nset nomxtics\n",
-                          tick_list(request.x_ticks, request.y_rows.empty() ? size : beside(size)));
-  for (const ChartBox& box : request.boxes)
-    script += fmt::format(
-        "set object rectangle from {:.9g}, {:.9g} to {:.9g}, {:.9g} behind clip "
-        "fc {} fs solid 0.5 noborder\n",
-        box.x_low, box.y_low, box.x_high, box.y_high, gnuplot_colour(band_code));
-  for (const ChartPlace& mark : request.x_marks) {
-    const std::string at = fmt::format("{:.9g}", mark.x);
-    script += fmt::format("set arrow from {0}, graph 0 to {0}, graph 1 nohead dt 2 lc {1}\n", at,
-                          gnuplot_colour(ink_code));
-    if (mark.label.empty()) continue;
-    script += fmt::format("set label \"{}\" at {}, graph 1.045 center tc {}\n", mark.label, at,
-                          gnuplot_colour(ink_code));
-  }
-  return script + y_axis(request, y, size);
+  if (!chart.rows.empty())
+    return axis_commands('x', chart.x, x, x_letters_beside_rows) +
+           fmt::format(
+               "set ytics scale 0 ({}) noenhanced font \",13\"\nset grid noytics xtics\n"
+               "set yrange [{:.9g}:-0.3]\nset lmargin at screen 0.5\nset rmargin at screen 0.96\n",
+               list_of(chart.rows), chart.rows.back().at - 0.7);
+  y = {y.low / 1.1, y.high * 1.1};
+  if (const double floor = chart.y.floor; floor > 0)
+    y = {floor, std::pow(10, std::ceil(std::log10(std::max(y.high / 1.1, floor * 10))))};
+  return axis_commands('x', chart.x, x, x_letters) + axis_commands('y', chart.y, y, y_letters);
 }
 
-std::string style_of(const ChartSeries& series, std::size_t index, ChartSize size) {
-  if (series.draw == Draw::line)
-    return series.style.mark == 0 ? "lines lw 1.5" : "lines lw 1.5 dt 2";
-  constexpr std::array<int, series_marks> marks = {6, 4, 8, 12, 10, 1, 2, 14};
-  const std::string mark =
-      fmt::format("pt {}", marks.at(static_cast<std::size_t>(series.style.mark)));
-  if (!series.x_low.empty()) return fmt::format("xerrorbars {} ps 0.9 lw 1.5", mark);
-  if (series.draw == Draw::points) return fmt::format("points {} ps 1.2 lw 1.5", mark);
-  // Kernels that agree overlap. Each further mark is smaller, so that all stay visible.
-  const double scale = std::max(0.5, 1.9 - 0.28 * static_cast<double>(index));
-  return fmt::format("linespoints {} ps {:.2f} lw 1.5 pi {}", mark, 0.7 * scale,
-                     1 + series.x.size() / marks_max(size));
+std::string upright_commands(const Series& series) {
+  std::string out;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    const std::string at = fmt::format("{:.9g}", series.x[i]);
+    out += fmt::format("set arrow from {0}, graph 0 to {0}, graph 1 nohead dt 2 lc rgb ink\n", at);
+    if (i < series.labels.size())
+      out += fmt::format("set tmargin 2\nset label \"{}\" at {}, graph 1.05 center tc rgb ink\n",
+                         series.labels[i], at);
+  }
+  return out;
 }
 
-/// The data of the band and its middle line, and the commands that plot them; empty without a band.
-std::pair<std::string, std::string> band_of(const ChartBand& band, ChartSize size) {
-  std::string data = "$band << EOD\n";
-  const std::size_t count = std::min({band.x.size(), band.low.size(), band.high.size()});
-  for (std::size_t i = 0; i < count; ++i)
-    data += fmt::format("{:.9g} {:.9g} {:.9g}\n", band.x[i], band.low[i], band.high[i]);
-  if (count == 0) return {};
-  const ChartSeries middle{band.x, band.middle, Draw::line};
-  return {data + "EOD\n" + data_block(band_middle, middle, size),
-          fmt::format("$band using 1:2:3 with filledcurves lc {} fs solid 0.5 noborder, "
-                      "$d{} with lines dt 2 lw 1.5 lc {}",
-                      gnuplot_colour(band_code), band_middle, gnuplot_colour(ink_code))};
+/// x, y, low and high of every k-th point and of the last one, so that a picture stays small.
+std::string data_of(const Series& series) {
+  std::string out;
+  const std::size_t count = std::min(series.x.size(), series.y.size());
+  const std::size_t most = series.draw == Draw::points ? marks_max : line_points_max;
+  const std::size_t step = (count + most - 1) / most;
+  for (std::size_t i = 0; i < count; i += step) {
+    const std::size_t at = i + step >= count ? count - 1 : i;
+    if (!std::isfinite(series.x[at]) || !std::isfinite(series.y[at])) continue;
+    out += fmt::format("{:.9g} {:.9g}", series.x[at], series.y[at]);
+    if (!series.low.empty()) out += fmt::format(" {:.9g} {:.9g}", series.low[at], series.high[at]);
+    out += '\n';
+  }
+  return out;
 }
 
-/// Empty if there is nothing to draw.
-std::string script_of(const ChartRequest& request, ChartSize size) {
-  auto [data, plots] = band_of(request.band, size);
-  for (std::size_t i = 0; i < request.series.size(); ++i) {
-    const ChartSeries& series = request.series[i];
-    if (!has_points(series)) continue;
-    data += data_block(i, series, size);
-    plots +=
-        fmt::format("{}$d{} with {} lc {}", plots.empty() ? "" : ", ", i, style_of(series, i, size),
-                    gnuplot_colour(series.style.colour == grey ? ink_code : series.style.colour));
+/// How gnuplot draws the data block $dINDEX. Kernels that agree overlap, so each further mark of
+/// joined points is smaller.
+std::string plot_of(const Series& series, std::size_t index) {
+  const std::string line = fmt::format("lw 1.5 lc rgb \"{}\"", colour_of(series));
+  const std::string mark = fmt::format("pt {} {}", gnuplot_marks[series.style.mark], line);
+  std::string how = "points ps 1.1 " + mark;
+  if (!series.low.empty()) how = "xerrorbars ps 0.8 " + mark;
+  if (series.draw == Draw::line) how = "lines " + line + (series.style.mark == 0 ? "" : " dt 2");
+  if (series.draw == Draw::joined)
+    how = fmt::format("linespoints ps {:.2f} pi {} {}",
+                      std::max(0.35, 1.3 - 0.2 * static_cast<double>(index)),
+                      1 + series.x.size() / marks_max, mark);
+  if (series.draw == Draw::band)
+    return fmt::format(
+        "$d{0} using 1:3:4 with filledcurves {1} fs solid 0.5 noborder, "
+        "$d{0} using 1:2 with lines dt 2 lw 1.5 lc rgb ink",
+        index, line);
+  return fmt::format("$d{} with {}", index, how);
+}
+
+/// Empty if there is nothing to draw. A picture for a file has a background, and leaves
+/// `legend_height` pixels free at its bottom.
+std::string script_of(const Chart& chart, int legend_height = 0) {
+  std::string data, plots, commands;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const Series& series = chart.series[i];
+    if (series.draw == Draw::upright) commands += upright_commands(series);
+    const std::string points = data_of(series);
+    if (points.empty()) continue;
+    data += fmt::format("$d{} << EOD\n{}EOD\n", i, points);
+    plots += (plots.empty() ? "plot " : ", ") + plot_of(series, i);
   }
   if (plots.empty()) return "";
-  std::string script = fmt::format(
-      "set encoding utf8\n"
-      "set terminal svg size {},{} dynamic font \"sans,{}\" background \"#0102{:02x}\"\n",
-      size.width, size.height, size.font, paper_code);
-  const std::string ink = gnuplot_colour(ink_code);
-  script += fmt::format("set border 3 lc {0}\nset tics nomirror textcolor {0}\n", ink);
-  script += fmt::format("set grid ytics lc {} dt solid\nset key off\n", gnuplot_colour(grid_code));
-  script += fmt::format("set xlabel \"{}\" tc {}\nset ylabel \"{}\" tc {}\n", request.x_label, ink,
-                        request.y_label, ink);
-  const auto named = [](const ChartPlace& mark) { return !mark.label.empty(); };
-  if (std::ranges::any_of(request.x_marks, named)) script += "set tmargin 2\n";
-  return script + axes(request, size) + data + "plot " + plots + "\n";
+  for (const ChartBox& box : chart.boxes)
+    commands += fmt::format(
+        "set object rectangle from {:.9g}, {:.9g} to {:.9g}, {:.9g} behind clip "
+        "fc rgb \"{}\" fs solid 0.5 noborder\n",
+        box.x_low, box.y_low, box.x_high, box.y_high, band_colour);
+  constexpr int frame_lines = 5;  // the height of the x axis
+  const int rows = static_cast<int>(chart.rows.size());
+  const int height = rows == 0 ? picture_height : line_height * (rows + frame_lines);
+  const double share = 1.0 * height / (height + legend_height);
+  return fmt::format(
+             "set encoding utf8\nset terminal svg size {},{} fixed font \"sans-serif,{}\"{}\n"
+             "set size 1, {:.6f}\nset origin 0, {:.6f}\nset key off\nink = \"{}\"\n"
+             "set border 3 lc rgb ink\nset tics nomirror textcolor rgb ink\n"
+             "set grid ytics lc rgb \"#dde1e7\" dt solid\n",
+             picture_width, height + legend_height, font_size,
+             legend_height > 0 ? " background \"#ffffff\"" : "", share, 1 - share, grey_colour) +
+         axes_of(chart) + commands + data + plots + "\n";
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
-    text.replace(at, what.size(), with);
-}
-
-/// gnuplot writes a colour in one of four forms.
-void use_css_colours(std::string& svg) {
-  std::vector<int> codes = {ink_code, grid_code, paper_code, band_code};
-  for (int colour = 0; colour < series_colours; ++colour) codes.push_back(colour);
-  for (const int code : codes)
-    for (const std::string& form :
-         {fmt::format("#0102{:02x}", code), fmt::format("#0102{:02X}", code),
-          fmt::format("rgb(  1,   2, {:3})", code), fmt::format("rgb(1,2,{})", code)})
-      replace_all(svg, form, css_colour(code));
-}
-
-void remove_all(std::string& text, std::string_view begin, std::string_view end) {
-  for (std::size_t at = 0; (at = text.find(begin, at)) != std::string::npos;) {
-    const std::size_t stop = text.find(end, at);
-    if (stop == std::string::npos) return;
-    text.erase(at, stop + end.size() - at);
+/// Takes out what draws nothing, which is half of gnuplot's document: white space, titles of its
+/// own, attributes that repeat those of the first element, empty elements, and marks of no series.
+std::string lean(std::string svg) {
+  static const std::pair<std::regex, const char*> rules[] = {
+      {std::regex("\\s+"), " "},
+      {std::regex("<(title|desc|filter)[^]*?</\\1>"), ""},
+      {std::regex(" (font-family=.sans-serif.|font-size=.14(.00?)?.|stroke-linecap=.butt.|"
+                  "stroke-linejoin=.miter.|fill=.none.|color=.black.|stroke=.currentColor.|"
+                  "stroke-width=.1.00.|class=.gridline.|id=.gnuplot_\\w+.)"),
+       ""},
+      {std::regex(" ?('?/?>)\\s*"), "$1"},
+      {std::regex("\\s+<"), "<"},
+      {std::regex("rgb\\( *(\\d+), *(\\d+), *(\\d+)\\)"), "rgb($1,$2,$3)"},
+      {std::regex("<path [^>]*'M[^ ]*'/>|<tspan [^>]*></tspan>"), ""},
+      {std::regex("<rect x=.0. y=.0. "), "<rect stroke=\"none\" "},
+      {std::regex("<text><tspan>([^<]*)</tspan></text>"), "<text>$1</text>"},
+      {std::regex("<g[^>]*></g>"), ""},
+      {std::regex("^<svg"),
+       "<svg fill=\"none\" stroke=\"currentColor\" "
+       "font-family=\"sans-serif\" font-size=\"14\""}};
+  for (const auto& [what, with] : rules) svg = std::regex_replace(svg, what, with);
+  for (int mark = 15; mark >= 0; --mark) {  // a mark may use an earlier one
+    const std::string name = fmt::format("gpPt{}'", mark);
+    if (svg.find('#' + name) == std::string::npos)
+      svg = std::regex_replace(svg, std::regex("<\\w+ [^<]*id='" + name + "[^>]*>"), "");
   }
+  return svg;
 }
 
-void remove_empty_groups(std::string& text) {
-  for (std::size_t at = 0; (at = text.find("<g ", at)) != std::string::npos;) {
-    const std::size_t close = text.find('>', at);
-    const std::size_t next = text.find_first_not_of(" \t\n", close + 1);
-    if (close == std::string::npos || next == std::string::npos) return;
-    if (text.compare(next, 4, "</g>") == 0)
-      text.erase(at, next + 4 - at);
-    else
-      at = close;
-  }
-}
-
-/// Makes an element of a page from gnuplot's document. The element scales with the page, has an
-/// accessible name and ids of its own, and has no tooltips.
-std::string page_element(std::string svg, const ChartRequest& request, ChartSize size) {
-  const std::string id = request.id + size.css_class;
-  remove_all(svg, "<title>", "</title>");
-  remove_all(svg, "<desc>", "</desc>");
-  remove_all(svg, "<filter", "</filter>");
-  remove_empty_groups(svg);
-  replace_all(svg, "font-family=\"sans\"", "");
-  replace_all(svg, "id=\"gnuplot_", "id=\"" + id + "_");
-  replace_all(svg, "'gp", "'" + id + "gp");
-  replace_all(svg, "#gp", "#" + id + "gp");
-  use_css_colours(svg);
-  // A fill may be "none", but as a colour that is no value, and the text's colour would stay.
-  replace_all(svg, "color='none'", "color='transparent'");
-  const std::string title = xml_text(request.title);
-  const std::size_t open = svg.find("<svg");
-  const std::size_t inside = svg.find('>', open) + 1;
-  svg.insert(inside, "\n<title>" + title + "</title>");
-  svg.replace(open, 4,
-              fmt::format("<svg class=\"chart {}\" role=\"img\" aria-label=\"{}\" "
-                          "font-family=\"inherit\"",
-                          size.css_class, title));
-  return svg.substr(open, svg.rfind("</svg>") + 6 - open);
+Picture draw(const std::string& script, const std::string& program) {
+  if (script.empty()) return {"", "there is no finite point to draw"};
+  const ProgramOutput output =
+      run_program({program.empty() ? "gnuplot" : program, "-d", "-"}, script);
+  if (!output.error.empty()) return {"", "gnuplot " + clean_line(output.error)};
+  const std::size_t begin = output.text.find("<svg"), end = output.text.rfind("</svg>");
+  if (begin == std::string::npos || end == std::string::npos)
+    return {"", "gnuplot drew no whole picture"};
+  return {lean(output.text.substr(begin, end + 6 - begin)), ""};
 }
 
 }  // namespace
 
-ChartSize sized_for(const ChartRequest& request, ChartSize size) {
-  if (request.y_rows.empty()) return size;
-  constexpr int frame_height = 5, row_height = 22;  // height of the axis in rows; in pixels
-  size.height = row_height * (static_cast<int>(request.y_rows.size()) + frame_height);
-  return size;
+std::string row_label(const std::string& name, std::size_t number) {
+  const bool plain = !name.empty() && name.size() <= 44 && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(" ._-/()").find(c) != std::string_view::npos;
+  });
+  if (!plain) return fmt::format("no. {}", number);
+  return name.size() <= row_letters_max ? name : name.substr(0, row_letters_max - 2) + "..";
 }
 
-Chart draw_chart(const ChartRequest& request, ChartSize size, const std::string& program) {
-  const std::string script = script_of(request, size);
-  if (script.empty()) return {"", "there is no finite point to draw"};
-  const std::string gnuplot = program.empty() ? "gnuplot" : program;
-  ProgramOutput output = run_program({gnuplot, "-d", "-"}, script);
-  if (!output.error.empty()) return {"", "gnuplot " + clean_line(output.error)};
-  const bool whole = output.text.find("<svg") != std::string::npos &&
-                     output.text.find("</svg>") != std::string::npos;
-  if (!whole) return {"", "gnuplot drew no whole picture"};
-  return {page_element(std::move(output.text), request, size), ""};
+std::string binary_size(double bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; unit < 4 && bytes >= 1024; ++unit) bytes /= 1024;
+  return fmt::format("{:g} {}", bytes, units[unit]);
+}
+
+std::vector<LegendEntry> legend_of(const Chart& chart) {
+  std::vector<LegendEntry> legend;
+  for (const Series& series : chart.series) {
+    std::string css_class = series.draw == Draw::band ? "band" : "mark";
+    if (series.style.colour != grey) css_class = fmt::format("s{}", series.style.colour);
+    if (!series.name.empty())
+      legend.push_back({series.name, series.note, css_class, symbol_of(series)});
+  }
+  return legend;
+}
+
+Picture draw_chart(const Chart& chart, const std::string& program) {
+  return draw(script_of(chart), program);
+}
+
+std::string image_element(const Chart& chart, const Picture& picture) {
+  std::string data;
+  for (const char c : picture.svg)
+    data += c == '%'   ? "%25"
+            : c == '#' ? "%23"
+            : c == '&' ? "%26"
+            : c == '"' ? "'"
+                       : std::string(1, c);
+  return fmt::format("<img class=\"chart\" alt=\"{}\" src=\"data:image/svg+xml,{}\">",
+                     xml_text(chart.title), data);
+}
+
+std::string chart_css() {
+  std::string css = fmt::format("\n.swatch {{ color: {}; }} .swatch.band {{ color: {}; }}\n",
+                                grey_colour, band_colour);
+  for (std::size_t i = 0; i < series_colours.size(); ++i)
+    css += fmt::format(".swatch.s{} {{ color: {}; }}\n", i, series_colours[i]);
+  return css + fmt::format(
+                   "@media screen and (prefers-color-scheme: dark) {{\n"
+                   "  .chart, .swatch {{ {}; }}\n}}\n",
+                   dark_filter);
+}
+
+std::string picture_file(const Chart& chart) {
+  std::string legend;
+  int height = picture_height;
+  for (const Series& series : chart.series)
+    legend += fmt::format(
+        "<text x=\"16\" y=\"{}\" stroke=\"none\" fill=\"#171c24\"><tspan fill=\"{}\">{}</tspan> {}"
+        "</text>\n",
+        (height += line_height) - line_height / 2, colour_of(series), symbol_of(series),
+        xml_text(series.name));
+  Picture picture = draw(script_of(chart, height - picture_height + line_height / 2), "");
+  if (!picture.error.empty()) throw std::runtime_error(picture.error);
+  picture.svg.insert(picture.svg.rfind("</svg>"), legend);
+  picture.svg.insert(
+      picture.svg.find('>') + 1,
+      fmt::format(
+          "\n<title>{}</title>\n<style>@media (prefers-color-scheme: dark) {{ svg {{ {}; }} "
+          "}}</style>\n",
+          xml_text(chart.title), dark_filter));
+  return picture.svg + "\n";
 }
 
 }  // namespace ropewalk::report

@@ -1,5 +1,5 @@
-// A chart with everything that a report says about it, computed from the rows. HTML shows a picture
-// and a table, Markdown a table.
+// The charts of a report, made from its rows. What a page needs of a Chart: its texts, table and
+// absent names, legend_of(), image_element() of draw_chart(), and chart_css() in its style.
 #pragma once
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace ropewalk::report {
 
-/// One colour and mark for each kernel, the same in all figures of a page.
+/// One colour and mark for each kernel, the same in all charts of a page.
 class KernelColours {
  public:
   KernelColours() = default;  ///< all grey
@@ -26,42 +26,13 @@ class KernelColours {
   std::map<std::string, SeriesStyle> styles_;
 };
 
-struct FigureTable {
-  std::vector<std::string> columns;  ///< the first column names the lines
-  std::vector<std::vector<std::string>> lines;
-};
-
-/// Explains one colour, mark or line of the picture.
-struct LegendItem {
-  std::string name, note;
-  std::string css_class;  ///< s0 .. s11 as in the picture, or band, or mark: grey
-  std::string symbol;
-};
-
-struct Figure {
-  ChartRequest picture;             ///< the caller that shows the picture sets its id
-  std::string name;                 ///< foreign; shown beside the title
-  std::string how_to_read;          ///< written in this program
-  bool is_folded = false;           ///< an illustration, which is shown on demand
-  std::vector<LegendItem> legend;   ///< holds foreign names
-  std::vector<std::string> absent;  ///< foreign: what the picture leaves out, and why
-  FigureTable table;                ///< all numbers, also those that the picture leaves out
-};
-
-/// The legend's line for a series, with the colour and mark that draw_chart gives it.
-LegendItem legend_item(const ChartSeries& series, std::string name, std::string note);
-
-/// Foreign names with other letters than these are replaced by a number, so that gnuplot never sees
-/// them.
-std::string row_label(const std::string& name, std::size_t number);
-
 /// The model of a workload: "llama-3-8b/set-16" gives "llama-3-8b".
 std::string model_of(const std::string& workload);
 
-/// GB/s over the working set, beside the ceiling. There is one picture for each model, pairing,
+/// GB/s over the working set, beside the ceiling. There is one chart for each model, pairing,
 /// dtype and placement that was timed in phase working_set.
-std::vector<Figure> working_set_figures(const Results& results, const Summary& summary,
-                                        const KernelColours& colours);
+std::vector<Chart> working_set_charts(const Results& results, const Summary& summary,
+                                      const KernelColours& colours);
 
 /// Parses "L1d 48 KiB (cpus 0), ..., L2 1 MiB" into data caches with their sizes in bytes, smallest
 /// first.
@@ -71,16 +42,16 @@ struct Cache {
 };
 std::vector<Cache> caches_of(const std::string& environment_text);
 
-/// Ratios to the baseline with their intervals, including the null twin. There is one picture a
+/// Ratios to the baseline with their intervals, including the null twin. There is one chart a
 /// board.
-std::vector<Figure> forest_figures(const Summary& summary, const KernelColours& colours);
+std::vector<Chart> forest_charts(const Summary& summary, const KernelColours& colours);
 
-/// The largest measured error of each kernel over its time, one picture for each pairing, dtype and
+/// The largest measured error of each kernel over its time, one chart for each pairing, dtype and
 /// placement.
-std::vector<Figure> trade_figures(const Results& results, const Summary& summary,
-                                  const KernelColours& colours);
+std::vector<Chart> trade_charts(const Results& results, const Summary& summary,
+                                const KernelColours& colours);
 
 /// The charts of the curves that a run writes.
-std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours);
+std::vector<Chart> curve_charts(const Results& results, const KernelColours& colours);
 
 }  // namespace ropewalk::report

@@ -13,17 +13,16 @@
 namespace ropewalk::report {
 namespace {
 
-const Figure& named(const std::vector<Figure>& figures, std::string_view title) {
-  const auto found = std::find_if(figures.begin(), figures.end(), [&title](const Figure& each) {
-    return each.picture.title == title;
-  });
+const Chart& named(const std::vector<Chart>& figures, std::string_view title) {
+  const auto found = std::find_if(figures.begin(), figures.end(),
+                                  [&title](const Chart& each) { return each.title == title; });
   if (found == figures.end()) throw std::out_of_range("no figure " + std::string(title));
   return *found;
 }
 
-std::vector<std::string> legend_names(const Figure& figure) {
+std::vector<std::string> legend_names(const Chart& figure) {
   std::vector<std::string> names;
-  for (const LegendItem& each : figure.legend) names.push_back(each.name);
+  for (const LegendEntry& each : legend_of(figure)) names.push_back(each.name);
   return names;
 }
 
@@ -51,8 +50,8 @@ TEST(ErrorOverPosition, ShowsEveryContractFirstAndSharesWhatIsEqual) {
   results.curves.push_back(error_curve("twin", "table", 1e-7));
   results.curves.push_back(error_curve("phase", "exact", 1e-7));
   results.curves.push_back(error_curve("angle", "f32_angle", 1e-3));
-  const auto figures = curve_figures(results, {});
-  const Figure& figure = named(figures, "Error over the position");
+  const auto figures = curve_charts(results, {});
+  const Chart& figure = named(figures, "Error over the position");
   const auto names = legend_names(figure);
   ASSERT_EQ(names.size(), chart_series_max);
   EXPECT_EQ(names[0], "table_0, twin");
@@ -65,9 +64,9 @@ TEST(ErrorOverPosition, ShowsEveryContractFirstAndSharesWhatIsEqual) {
 TEST(ErrorOverPosition, DrawsZeroAtItsFloor) {
   Results results;
   results.curves.push_back(error_curve("plain", "table", 6e-8));
-  const auto figures = curve_figures(results, {});
-  const Figure& figure = named(figures, "Error over the position");
-  EXPECT_EQ(figure.picture.series.at(0).y, (std::vector<double>{1e-9, 6e-8}));
+  const auto figures = curve_charts(results, {});
+  const Chart& figure = named(figures, "Error over the position");
+  EXPECT_EQ(figure.series.at(0).y, (std::vector<double>{1e-9, 6e-8}));
   EXPECT_EQ(figure.table.lines.at(0), (std::vector<std::string>{"0", "0"}));
 }
 
@@ -75,7 +74,7 @@ TEST(Curves, OfTheSameSeriesAndNoteTheLastCounts) {
   Results results;
   results.curves.push_back(error_curve("plain", "table", 1));
   results.curves.push_back(error_curve("plain", "table", 6e-8));
-  const auto figures = curve_figures(results, {});
+  const auto figures = curve_charts(results, {});
   EXPECT_EQ(named(figures, "Error over the position").table.lines.at(1).at(1), "6e-08");
 }
 
@@ -83,23 +82,25 @@ TEST(Curves, OfAnyDistanceHaveFewTicks) {
   for (const double x : {1e19, 1e308, std::numeric_limits<double>::infinity()}) {
     Results results;
     results.curves.push_back({"decay", "reference", "", {-x, 0, 2000, x}, {1, 1, 1, 1}});
-    EXPECT_LT(curve_figures(results, {}).at(0).picture.x_ticks.size(), 30u) << x;
+    const Picture picture = draw_chart(curve_charts(results, {}).at(0));
+    EXPECT_EQ(picture.error, "");
+    EXPECT_LT(count(picture.svg, "<text>"), 30u) << x;
   }
 }
 
 // The rows have the form that properties/observe/curves.cpp writes.
 TEST(Trade, TakesTheErrorsThatRunsMeasure) {
   Results results = sample_results();
-  EXPECT_TRUE(trade_figures(results, summarize(results), {}).empty()) << "all at one height";
+  EXPECT_TRUE(trade_charts(results, summarize(results), {}).empty()) << "all at one height";
   for (CurveRow& row : results.curves)
     if (row.series == "plain")
       for (double& y : row.y) y *= 4;
-  const auto figures = trade_figures(results, summarize(results), {});
+  const auto figures = trade_charts(results, summarize(results), {});
   ASSERT_FALSE(figures.empty());
   EXPECT_GE(figures.front().table.lines.size(), 4u);
   for (CurveRow& row : results.curves)
     if (row.dtype == "f32") row.dtype = "f64";
-  EXPECT_TRUE(trade_figures(results, summarize(results), {}).empty()) << "of another type";
+  EXPECT_TRUE(trade_charts(results, summarize(results), {}).empty()) << "of another type";
 }
 
 // In every figure, whatever stands beside it there.
@@ -109,9 +110,9 @@ TEST(KernelColours, AreOneAKernelAndGreyForTheBaseline) {
   const KernelColours colours(results, summary);
   std::map<std::string, std::set<std::string>> classes;
   for (const auto& figures :
-       {working_set_figures(results, summary, colours), trade_figures(results, summary, colours)})
-    for (const Figure& figure : figures)
-      for (const LegendItem& each : figure.legend) classes[each.name].insert(each.css_class);
+       {working_set_charts(results, summary, colours), trade_charts(results, summary, colours)})
+    for (const Chart& figure : figures)
+      for (const LegendEntry& each : legend_of(figure)) classes[each.name].insert(each.css_class);
   EXPECT_EQ(classes.at("plain"), std::set<std::string>{"mark"});
   std::set<std::string> seen;
   for (const char* kernel : {"elementwise", "phase", "dense"}) {
@@ -119,33 +120,35 @@ TEST(KernelColours, AreOneAKernelAndGreyForTheBaseline) {
     EXPECT_TRUE(seen.insert(*classes.at(kernel).begin()).second) << kernel;
   }
   EXPECT_EQ(colours.of("plain (twin)").colour, grey);
-  EXPECT_EQ(curve_figures(results, colours).at(1).legend.at(0).css_class, "mark");  // reference
-  for (const Figure& forest : forest_figures(summary, colours))
-    for (const ChartSeries& series : forest.picture.series)
-      EXPECT_LT(series.style.colour, series_colours);
+  EXPECT_EQ(legend_of(curve_charts(results, colours).at(1)).at(0).css_class, "mark");  // reference
+  for (const Chart& forest : forest_charts(summary, colours))
+    for (const Series& series : forest.series)
+      EXPECT_LT(series.style.colour, static_cast<int>(series_colours.size()));
 }
 
 TEST(WorkingSet, HasTheCeilingTheKernelsAndTheCaches) {
   const Results results = sample_results();
   const Summary summary = summarize(results);
-  const auto figures = working_set_figures(results, summary, {});
+  const auto figures = working_set_charts(results, summary, {});
   ASSERT_EQ(figures.size(), 2u);
-  const Figure& figure = figures[0];
+  const Chart& figure = figures[0];
   EXPECT_EQ(figure.name, "llama-3-8b, half_split / f32 / in place");
   EXPECT_EQ(legend_names(figure), (std::vector<std::string>{"ceiling", "plain", "elementwise",
                                                             "phase", "dense", "caches"}));
   EXPECT_EQ(figure.absent, (std::vector<std::string>{"wrong_way: BROKEN"}));
-  const ChartBand& band = figure.picture.band;
+  const Series& band = figure.series.at(0);
+  ASSERT_EQ(band.draw, Draw::band);
   ASSERT_EQ(band.x.size(), 4u);
   EXPECT_TRUE(std::is_sorted(band.x.begin(), band.x.end()));
   for (std::size_t i = 0; i < band.x.size(); ++i) {
-    EXPECT_LE(band.low[i], band.middle[i]);
-    EXPECT_LE(band.middle[i], band.high[i]);
+    EXPECT_LE(band.low[i], band.y[i]);
+    EXPECT_LE(band.y[i], band.high[i]);
   }
   // 86 ns a token, 40960 bytes: the slowest repetition took 1.043 times as long.
-  EXPECT_NEAR(band.middle[0], 40960 / 86.0, 2);
-  ASSERT_EQ(figure.picture.x_marks.size(), 3u);
-  EXPECT_EQ(figure.picture.x_marks[1].x, 1024 * 1024);
+  EXPECT_NEAR(band.y[0], 40960 / 86.0, 2);
+  const Series& caches = figure.series.back();
+  ASSERT_EQ(caches.x.size(), 3u);
+  EXPECT_EQ(caches.x[1], 1024 * 1024);
   EXPECT_EQ(figure.table.lines.size(), 4u);
   EXPECT_EQ(figure.table.columns.size(), 6u);
 }
@@ -169,9 +172,9 @@ TEST(WorkingSet, SaysWhoIsLeftOut) {
     }
   }
   const Summary summary = summarize(results);
-  const auto figures = working_set_figures(results, summary, {});
-  const Figure& figure = figures.at(0);
-  EXPECT_EQ(figure.picture.series.size(), chart_series_max);
+  const auto figures = working_set_charts(results, summary, {});
+  const Chart& figure = figures.at(0);
+  EXPECT_EQ(figure.series.size(), 1 + chart_series_max + 1) << "with the ceiling and caches";
   EXPECT_EQ(figure.table.columns.size(), 2u + 12u);
   EXPECT_EQ(figure.absent.size(), 4u + 1u);
   EXPECT_EQ(figure.absent.at(0).find("slow_"), 0u);
@@ -182,7 +185,7 @@ TEST(WorkingSet, OneSizeIsNoPicture) {
   for (TimingRow& row : results.timings)
     if (row.workload != "llama-3-8b/set-16") row.phase = "prefill";
   const Summary summary = summarize(results);
-  EXPECT_TRUE(working_set_figures(results, summary, {}).empty());
+  EXPECT_TRUE(working_set_charts(results, summary, {}).empty());
 }
 
 }  // namespace

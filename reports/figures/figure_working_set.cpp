@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <regex>
+#include <set>
 
 #include "base/text.h"
 #include "reports/numbers/board_name.h"
@@ -31,19 +33,16 @@ struct Walk {
   std::map<std::string, Outcome> without_speed;  ///< kernel -> its outcome
 };
 
-SizePoint point_of(const BoardEntry& entry) {
+/// Nothing if it has no place on the logarithmic axes.
+std::optional<SizePoint> point_of(const BoardEntry& entry) {
   const TimingRow& row = *entry.row;
   // (bytes per call) / (ns per token * tokens per call) = 10^9 bytes per second
-  const auto gb_of = [&row](double ns) {
-    return static_cast<double>(row.bytes) / (ns * static_cast<double>(row.tokens));
-  };
-  return {static_cast<double>(row.working_set_bytes), gb_of(entry.ns_max), entry.gb_per_s,
-          gb_of(entry.ns_min)};
-}
-
-bool can_be_drawn(const SizePoint& p) {
-  const auto good = [](double v) { return std::isfinite(v) && v > 0; };
-  return good(p.bytes) && good(p.gb_low) && good(p.gb) && good(p.gb_high);
+  const double scale = static_cast<double>(row.bytes) / static_cast<double>(row.tokens);
+  const SizePoint p{static_cast<double>(row.working_set_bytes), scale / entry.ns_max,
+                    entry.gb_per_s, scale / entry.ns_min};
+  for (const double value : {p.bytes, p.gb_low, p.gb, p.gb_high})
+    if (!std::isfinite(value) || value <= 0) return std::nullopt;
+  return p;
 }
 
 void take(const Contest& contest, Walk& walk) {
@@ -54,11 +53,11 @@ void take(const Contest& contest, Walk& walk) {
       if (!entry.row->is_ceiling()) walk.without_speed[entry.row->kernel] = entry.outcome;
       continue;
     }
-    const SizePoint point = point_of(entry);
-    if (!can_be_drawn(point)) continue;
+    const std::optional<SizePoint> point = point_of(entry);
+    if (!point) continue;
     Points& points = entry.row->is_ceiling() ? walk.ceiling : walk.kernels[entry.row->kernel];
     if (entry.row->is_ceiling() && points.contains(workload)) continue;  // the fastest comes first
-    points[workload] = point;
+    points[workload] = *point;
     const auto [size, is_new] = walk.sizes.try_emplace(workload, entry.row->working_set_bytes);
     if (!is_new) size->second = std::min(size->second, entry.row->working_set_bytes);
   }
@@ -80,77 +79,39 @@ std::map<std::string, Walk> find_walks(const Summary& summary) {
   return walks;
 }
 
-std::vector<SizePoint> by_size(const Points& points) {
-  std::vector<SizePoint> out;
-  for (const auto& each : points) out.push_back(each.second);
-  std::ranges::sort(out, [](const SizePoint& a, const SizePoint& b) { return a.bytes < b.bytes; });
-  return out;
-}
-
 /// Kernel names, in the order of speed at their largest working set; the fastest is first.
 std::vector<std::string> by_speed(const Walk& walk) {
-  std::vector<std::pair<double, std::string>> order;
-  for (const auto& [kernel, points] : walk.kernels)
-    order.emplace_back(-by_size(points).back().gb, kernel);
-  std::ranges::sort(order);
+  std::set<std::pair<double, std::string>> order;
+  for (const auto& [kernel, points] : walk.kernels) {
+    const auto bytes = [](const auto& each) { return each.second.bytes; };
+    order.emplace(-std::ranges::max_element(points, {}, bytes)->second.gb, kernel);
+  }
   std::vector<std::string> names;
   for (const auto& each : order) names.push_back(each.second);
   return names;
 }
 
-std::string binary_size(double bytes) {
-  const char* unit = "KiB";
-  double value = bytes / 1024;
-  for (const char* next : {"MiB", "GiB"}) {
-    if (value < 1024) break;
-    value /= 1024;
-    unit = next;
-  }
-  return fmt::format("{:g} {}", value, unit);
-}
-
-std::vector<ChartPlace> size_ticks(const ChartRequest& picture) {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  const auto widen = [&](const std::vector<double>& values) {
-    for (const double bytes : values) {
-      low = std::min(low, bytes);
-      high = std::max(high, bytes);
-    }
-  };
-  for (const ChartSeries& series : picture.series) widen(series.x);
-  widen(picture.band.x);
-  for (const ChartPlace& mark : picture.x_marks) widen({mark.x});
-  std::vector<ChartPlace> ticks;
-  double at = 1024;
-  while (at <= 1.5 * high) {
-    if (at >= low / 1.5) ticks.push_back({at, binary_size(at)});
-    at *= 4;
-  }
-  return ticks;
-}
-
-/// Marks the caches that the working sets reach, and names the others.
-void mark_caches(const std::vector<Cache>& caches, double largest, Figure& figure) {
-  std::string names;
-  for (const Cache& cache : caches) {
-    if (cache.bytes > 4 * largest) {
-      figure.absent.push_back(
-          fmt::format("{} ({}): larger than all of these", cache.name, binary_size(cache.bytes)));
+/// Names the caches that the working sets reach in the picture, and the others beside it.
+void mark_caches(const std::vector<Cache>& caches, double largest, Chart& chart) {
+  Series marks{.name = "caches", .draw = Draw::upright};
+  for (const auto& [name, bytes] : caches) {
+    if (bytes > 4 * largest) {
+      chart.absent.push_back(
+          fmt::format("{} ({}): larger than all of these", name, binary_size(bytes)));
       continue;
     }
-    figure.picture.x_marks.push_back({cache.bytes, cache.name});
-    names +=
-        fmt::format("{}{} {}", names.empty() ? "" : ", ", cache.name, binary_size(cache.bytes));
+    marks.x.push_back(bytes);
+    marks.labels.push_back(name);
+    marks.note += fmt::format("{}{} {}", marks.note.empty() ? "" : ", ", name, binary_size(bytes));
   }
-  if (!names.empty()) figure.legend.push_back({"caches", names, "mark", "┆"});
+  if (!marks.x.empty()) chart.series.push_back(std::move(marks));
 }
 
 std::string cell_text(const Points& points, const std::string& workload) {
   const auto found = points.find(workload);
   if (found == points.end()) return "";
-  const SizePoint& p = found->second;
-  return fmt::format("{} [{} – {}]", number_text(p.gb), number_text(p.gb_low),
-                     number_text(p.gb_high));
+  const auto& [bytes, low, middle, high] = found->second;
+  return fmt::format("{} [{} – {}]", number_text(middle), number_text(low), number_text(high));
 }
 
 FigureTable table_of(const Walk& walk, const std::vector<std::string>& kernels) {
@@ -158,9 +119,8 @@ FigureTable table_of(const Walk& walk, const std::vector<std::string>& kernels) 
   table.columns = {"working set"};
   if (!walk.ceiling.empty()) table.columns.push_back("ceiling");
   table.columns.insert(table.columns.end(), kernels.begin(), kernels.end());
-  std::vector<std::pair<std::int64_t, std::string>> order;
-  for (const auto& [workload, bytes] : walk.sizes) order.emplace_back(bytes, workload);
-  std::ranges::sort(order);
+  std::set<std::pair<std::int64_t, std::string>> order;
+  for (const auto& [workload, bytes] : walk.sizes) order.emplace(bytes, workload);
   for (const auto& [bytes, workload] : order) {
     std::vector<std::string> line{bytes_text(bytes)};
     if (!walk.ceiling.empty()) line.push_back(cell_text(walk.ceiling, workload));
@@ -171,93 +131,78 @@ FigureTable table_of(const Walk& walk, const std::vector<std::string>& kernels) 
   return table;
 }
 
-void add_ceiling(const Walk& walk, Figure& figure) {
-  ChartBand& band = figure.picture.band;
-  for (const SizePoint& p : by_size(walk.ceiling)) {
-    band.x.push_back(p.bytes);
-    band.low.push_back(p.gb_low);
-    band.middle.push_back(p.gb);
-    band.high.push_back(p.gb_high);
+Series series_of(const Points& points, std::string name, Draw draw, SeriesStyle style) {
+  Series series{.name = std::move(name), .draw = draw, .style = style};
+  std::multimap<double, SizePoint> by_size;
+  for (const auto& each : points) by_size.emplace(each.second.bytes, each.second);
+  for (const auto& [bytes, p] : by_size) {
+    series.x.push_back(bytes);
+    series.y.push_back(p.gb);
+    if (draw != Draw::band) continue;
+    series.low.push_back(p.gb_low);
+    series.high.push_back(p.gb_high);
   }
-  if (!band.x.empty())
-    figure.legend.push_back({"ceiling", "median; the band spans its repetitions", "band", "▒"});
+  return series;
 }
 
-Figure figure_of(const std::string& name, const Walk& walk, const std::vector<Cache>& caches,
-                 const KernelColours& colours) {
-  Figure figure;
-  ChartRequest& picture = figure.picture;
-  picture.title = "GB/s over the working set";
-  picture.x_label = "working set";
-  picture.y_label = "GB/s";
-  picture.x_scale = picture.y_scale = Scale::logarithmic;
-  figure.name = name;
-  figure.how_to_read =
-      "The same work is done for more and more tokens, so that the data outgrows one cache after "
-      "another. Each point is a median. The distance of a kernel below the band is speed that the "
-      "kernel leaves unused. Where the band itself falls, memory is the limit. GB/s counts the "
-      "bytes that a kernel must move. A table that a kernel reads belongs to its working set. Both "
-      "axes are logarithmic.";
-  add_ceiling(walk, figure);
+Chart working_set_chart(const std::string& name, const Walk& walk, const std::vector<Cache>& caches,
+                        const KernelColours& colours) {
   const std::vector<std::string> kernels = by_speed(walk);
-  for (const std::string& kernel : kernels) {
-    if (picture.series.size() == chart_series_max) {
-      figure.absent.push_back(kernel + ": slower than these, in the numbers below");
-      continue;
-    }
-    ChartSeries series;
-    series.draw = Draw::joined;
-    for (const SizePoint& p : by_size(walk.kernels.at(kernel))) {
-      series.x.push_back(p.bytes);
-      series.y.push_back(p.gb);
-    }
-    series.style = colours.of(kernel);
-    figure.legend.push_back(legend_item(series, kernel, ""));
-    picture.series.push_back(std::move(series));
+  Chart chart{
+      .title = "GB/s over the working set",
+      .name = name,
+      .how_to_read =
+          "The same work is done for more and more tokens, so that the data outgrows one cache "
+          "after another. Each point is a median. The distance of a kernel below the band is speed "
+          "that the kernel leaves unused. Where the band itself falls, memory is the limit. GB/s "
+          "counts the bytes that a kernel must move. A table that a kernel reads belongs to its "
+          "working set. Both axes are logarithmic.",
+      .x = {"working set", Scale::logarithmic, Unit::bytes},
+      .y = {"GB/s", Scale::logarithmic},
+      .table = table_of(walk, kernels)};
+  if (!walk.ceiling.empty()) {
+    chart.series.push_back(series_of(walk.ceiling, "ceiling", Draw::band, {}));
+    chart.series.back().note = "median; the band spans its repetitions";
   }
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    if (i >= chart_series_max)
+      chart.absent.push_back(kernels[i] + ": slower than these, in the numbers below");
+    else
+      chart.series.push_back(
+          series_of(walk.kernels.at(kernels[i]), kernels[i], Draw::joined, colours.of(kernels[i])));
   for (const auto& [kernel, outcome] : walk.without_speed)
-    if (walk.kernels.count(kernel) == 0)
-      figure.absent.push_back(fmt::format("{}: {}", kernel, outcome));
+    if (!walk.kernels.contains(kernel))
+      chart.absent.push_back(fmt::format("{}: {}", kernel, outcome));
   std::int64_t largest = 0;
   for (const auto& each : walk.sizes) largest = std::max(largest, each.second);
-  mark_caches(caches, static_cast<double>(largest), figure);
-  picture.x_ticks = size_ticks(picture);
-  figure.table = table_of(walk, kernels);
-  return figure;
+  mark_caches(caches, static_cast<double>(largest), chart);
+  return chart;
 }
 
 }  // namespace
 
 std::vector<Cache> caches_of(const std::string& text) {
+  static const std::regex pattern("(^|, )(L1d|L2|L3) ([1-9][0-9]{0,8}) (KiB|MiB)");
   std::vector<Cache> caches;
-  for (const char* name : {"L1d", "L2", "L3"}) {
-    const std::string start = std::string(name) + ' ';
-    std::size_t at = text.rfind(start, 0) == 0 ? 0 : text.find(", " + start);
-    if (at == std::string::npos) continue;
-    at = text.find(start, at) + start.size();
-    std::int64_t count = 0;
-    const auto read = std::from_chars(text.data() + at, text.data() + text.size(), count);
-    const std::string unit(
-        read.ptr,
-        std::min<std::size_t>(4, static_cast<std::size_t>(text.data() + text.size() - read.ptr)));
-    const double scale = unit == " KiB" ? 0x1p10 : unit == " MiB" ? 0x1p20 : 0;
-    if (read.ec == std::errc() && count > 0 && count < 1'000'000'000 && scale > 0)
-      caches.push_back({name, static_cast<double>(count) * scale});
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) {
+    const std::string name = (*at)[2];
+    if (std::ranges::find(caches, name, &Cache::name) == caches.end())
+      caches.push_back({name, std::stod((*at)[3]) * ((*at)[4] == "KiB" ? 0x1p10 : 0x1p20)});
   }
   return caches;
 }
 
-std::vector<Figure> working_set_figures(const Results& results, const Summary& summary,
-                                        const KernelColours& colours) {
+std::vector<Chart> working_set_charts(const Results& results, const Summary& summary,
+                                      const KernelColours& colours) {
   const auto& environment = results.run.environment;
   const auto found = environment.find("cpu_caches");
   const auto caches = caches_of(found == environment.end() ? "" : found->second);
-  std::vector<Figure> figures;
+  std::vector<Chart> charts;
   for (const auto& [name, walk] : find_walks(summary))
     if (walk.sizes.size() > 1)  // a single size makes no curve
-      figures.push_back(
-          figure_of(name, walk, walk.is_of_device ? std::vector<Cache>{} : caches, colours));
-  return figures;
+      charts.push_back(working_set_chart(
+          name, walk, walk.is_of_device ? std::vector<Cache>{} : caches, colours));
+  return charts;
 }
 
 }  // namespace ropewalk::report

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "reports/document/document.h"
-#include "reports/figures/chart.h"
 #include "reports/numbers/compare.h"
 #include "reports/numbers/summary.h"
 #include "reports/record/record.h"
@@ -39,12 +38,6 @@ std::string render_junit(const Results& results, const Summary& summary);
 
 /// A comparison: the answer stands first, and what did not become slower is folded away.
 Document comparison_of(const Comparison& comparison);
-
-/// An SVG document with a background and a legend below the chart, one line for each series. Its
-/// colours are those of the report, and follow the reader's light or dark scheme. The same request
-/// gives the same bytes with the same gnuplot. Throws std::runtime_error if gnuplot fails.
-std::string picture_file(const ChartRequest& request, ChartSize size,
-                         const std::vector<std::string>& names);
 
 /// report.css or report.js, which are compiled in.
 std::string page_text(const std::string& name);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "reports/figures/figure.h"
 #include "reports/numbers/board_name.h"
 #include "reports/pages/checks.h"
 #include "reports/record/found_plugins.h"
@@ -249,10 +250,10 @@ Part method(const Summary& summary) {
   return part;
 }
 
-Part of_figures(const char* title, const char* id, std::vector<Figure> figures,
-                bool is_for_page = false) {
+Part of_charts(const char* title, const char* id, std::vector<Chart> charts,
+               bool is_for_page = false) {
   Part part{title, id, "", is_for_page, is_for_page};
-  for (Figure& figure : figures) part.add(std::move(figure));
+  for (Chart& chart : charts) part.add(std::move(chart));
   return part;
 }
 
@@ -307,15 +308,15 @@ Document report_of(const Results& results, const Summary& summary) {
   const CheckIds ids = check_ids(summary);
   add({"Failures", "failures", "", false, false, failure_blocks(summary, ids)});
   const KernelColours colours(results, summary);
-  add(of_figures("Curves", "curves", curve_figures(results, colours)));
-  add(of_figures("Accuracy against speed", "accuracy", trade_figures(results, summary, colours)));
+  add(of_charts("Curves", "curves", curve_charts(results, colours)));
+  add(of_charts("Accuracy against speed", "accuracy", trade_charts(results, summary, colours)));
   add({"Verification", "verification", "", false, false,
        verification_blocks(results, summary, ids)});
   add(kernels(summary));
   add(leaderboards(summary));
-  add(of_figures("Ratios", "ratios", forest_figures(summary, colours), true));
-  add(of_figures("Speed over the working set", "working-set",
-                 working_set_figures(results, summary, colours), true));
+  add(of_charts("Ratios", "ratios", forest_charts(summary, colours), true));
+  add(of_charts("Speed over the working set", "working-set",
+                working_set_charts(results, summary, colours), true));
   if (!summary.not_run.empty()) add(not_run(summary));
   add(the_run(results, summary));
   if (!results.run.environment.empty()) add(environment(results));

@@ -1,4 +1,4 @@
-// The four files of a report, and pictures as files.
+// The four files of a report.
 #include <fmt/format.h>
 
 #include <future>
@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/text_file.h"
+#include "reports/figures/chart.h"
 #include "reports/pages/checks.h"
 #include "reports/pages/render.h"
 #include "reports/pages/report.h"
@@ -20,7 +21,7 @@ namespace {
 /// fingerprint of the results in which it stands.
 PageCode page_code(const Results& results) {
   const std::string fingerprint = fingerprint_of(results);
-  return {fingerprint.substr(fingerprint.find(':') + 1), page_text("report.css"),
+  return {fingerprint.substr(fingerprint.find(':') + 1), page_text("report.css") + chart_css(),
           page_text("report.js")};
 }
 

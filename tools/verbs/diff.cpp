@@ -10,7 +10,7 @@
 #include "harness/cases/names.h"
 #include "harness/worker/own_workers.h"
 #include "properties/observe/difference.h"
-#include "reports/pages/render.h"
+#include "reports/figures/chart.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
 #include "tools/command/workload_choice.h"
@@ -155,28 +155,23 @@ std::string json_of(const CellDifference& d) {
 
 void draw(const std::string& file, const std::vector<CellDifference>& cells,
           const std::string& title) {
-  ChartRequest picture{.id = "diff",
-                       .title = "How far two kernels are apart",
-                       .x_label = "position",
-                       .y_label = "largest distance / |x|",
-                       .x_scale = Scale::logarithmic,
-                       .y_floor = 1e-9};
-  std::vector<std::string> names;
-  for (int power = 0; power <= 20; power += 4)
-    picture.x_ticks.push_back({std::exp2(power), fmt::format("2^{{{}}}", power)});
+  using namespace report;
+  Chart chart{.title = "How far two kernels are apart",
+              .x = {"position", Scale::logarithmic, Unit::power_of_two},
+              .y = {"largest distance / |x|", Scale::logarithmic, Unit::power_of_ten, error_floor}};
   for (const CellDifference& d : cells) {
-    if (!d.not_compared.empty() || names.size() == chart_series_max) continue;
-    ChartSeries series{.x = {}, .y = {}, .draw = Draw::joined};
+    if (!d.not_compared.empty() || chart.series.size() == chart_series_max) continue;
+    Series series{.name = fmt::format("{}, {} {}", title, word_of(d.pairing), word_of(d.dtype)),
+                  .draw = Draw::joined,
+                  .style = {static_cast<int>(chart.series.size()), 0}};
     for (std::size_t row = 0; row < d.by_position.size(); ++row) {
       const double u = data_type(d.dtype).format.u;
       series.x.push_back(static_cast<double>(end_of_row(row)));
-      series.y.push_back(std::max(d.by_position[row].u_rho * u, picture.y_floor));
+      series.y.push_back(std::max(d.by_position[row].u_rho * u, chart.y.floor));
     }
-    series.style.colour = static_cast<int>(names.size());
-    picture.series.push_back(std::move(series));
-    names.push_back(fmt::format("{}, {} {}", title, word_of(d.pairing), word_of(d.dtype)));
+    chart.series.push_back(std::move(series));
   }
-  write_whole_file(file, picture_file(picture, wide_chart, names));
+  write_whole_file(file, picture_file(chart));
 }
 
 bool is_dump(const std::string& target) {
