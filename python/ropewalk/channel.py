@@ -1,6 +1,7 @@
 """What is heard from this process: lines of a key and a text for the command, on a descriptor of their own;
 exceptions in words; and a fork whose child returns."""
 
+import json
 import mmap
 import os
 import threading
@@ -29,10 +30,19 @@ def say(key, text=""):
         line = line[os.write(3, line):]
 
 
-def say_lines(lines, code):
-    for line in lines:
-        say("line", line)
+def say_rows(rows, code):
+    """What the command prints, and its exit code: sentences; fields, as JSON; and pairs of a key and a text,
+    as of a table() or ("printed", a line as it is)."""
+    for row in rows:
+        row = ("printed", json.dumps(row)) if isinstance(row, dict) else row
+        say("note", row) if isinstance(row, str) else say(*row)
     say("end", str(int(code)))
+
+
+def table(rows, heads=()):
+    """With heads, all columns but the first hold numbers."""
+    texts = [[str(cell).encode("utf-8", "backslashreplace").decode() for cell in row] for row in (heads, *rows)]
+    return "table", json.dumps({"schema": 1, "row": "said", "heads": texts[0], "rows": texts[1:]})
 
 
 def end_what_is_forked():

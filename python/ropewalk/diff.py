@@ -1,13 +1,12 @@
 """`ropewalk diff` of two files of tensors (dump.py), or of two providers of angles (providers.py)."""
 
-import json
 import math
 
 import numpy as np
 
 from . import dump as dumps
 from .angles import Subject, half_ulp
-from .channel import in_one_line, say, say_lines
+from .channel import in_one_line, say, say_rows, table
 from .decorator import PAIRINGS, KernelError, _require
 from .identify import identify, model_of, planes_of
 from .identify.fits import axis_maps
@@ -36,14 +35,14 @@ class Comparison:
             self.ulps = np.nan_to_num(apart / unit, nan=np.inf)
             self.of_length = None if lengths is None else apart / np.maximum(lengths, 1e-300) / UNIT[dtype]
 
-    def lines(self):
+    def rows(self):
         equal, count = int((~self.differs).sum()), self.differs.size
         if equal == count:
             return [f"{self.name}: equal in every bit of {count:,} elements"]
         out = [f"{self.name}: {100 * equal / count:.6g} % of {count:,} elements are equal; "
                f"the largest distance is {self.ulps.max():.4g} ulp"
                + ("" if self.of_length is None else f", {np.nanmax(self.of_length):.3g} u |x|")]
-        at = np.argwhere(self.differs)
+        at, places, ranges = np.argwhere(self.differs), [], []
         for what, place in (("first", at[np.argmin(self.positions[at[:, 0], at[:, 1]])]),
                             ("largest", np.unravel_index(np.argmax(self.ulps), self.ulps.shape))):
             if what == "largest" and not self.ulps.max():
@@ -52,16 +51,15 @@ class Comparison:
             where = ", ".join(f"{axis} {k}" for axis, k in zip(axes, place))
             place = tuple(place)
             position = ", ".join(map(str, self.planes[(slice(None), *place[:2])]))
-            out.append(f"  {what:<12} position {position}, {where}: {self.a[place]:.9g} of the first, "
-                       f"{self.b[place]:.9g} of the second")
-        out.append(f"  {'positions':<20} {'equal':>12} {'largest ulp':>12}")
+            places.append((what, f"position {position}, {where}: {self.a[place]:.9g} of the first, "
+                           f"{self.b[place]:.9g} of the second"))
         for low, high in zip((-math.inf, *ROWS, END), (0, *ROWS[1:], END, math.inf)):
             here = (self.positions >= low) & (self.positions < high)
             if here.any():
                 share, ulps = 100 * (~self.differs[here]).mean(), self.ulps[here].max()
                 row = f"below {high:,}" if low < 0 else f"{low:,} on" if low == END else f"{low:,} to {high - 1:,}"
-                out.append(f"  {row:<20} {share:>10.6g} % {ulps:>12.4g}")
-        return out
+                ranges.append((row, f"{share:.6g} %", f"{ulps:.4g}"))
+        return [*out, table(places), table(ranges, ("positions", "equal", "largest ulp"))]
 
 
 def of_dumps(a, b, config):
@@ -221,7 +219,7 @@ def case(path, config=""):
 
 
 def main(a, b, config="", most="0", form=""):
-    """Prints lines for the command."""
+    """Rows for the command."""
     nearer = []
     if a.endswith((".safetensors", ".npz", ".pt")):
         found, nearer = of_dumps(read(a), read(b), dumps.config_of(config))
@@ -231,8 +229,8 @@ def main(a, b, config="", most="0", form=""):
         say("end", "kernels")
         return
     differs = any(c.ulps.max() > float(most) or (c.differs.any() and not float(most)) for c in found)
-    text = [line for c in found for line in c.lines()] + nearer
+    rows = [row for c in found for row in c.rows()] + nearer
     if form:
-        text = [json.dumps({"name": c.name, "compared": c.differs.size, "equal": int((~c.differs).sum()),
-                            "ulps": min(float(c.ulps.max()), 1e308)}) for c in found]
-    say_lines(text, differs)
+        rows = [{"name": c.name, "compared": c.differs.size, "equal": int((~c.differs).sum()),
+                 "ulps": min(float(c.ulps.max()), 1e308)} for c in found]
+    say_rows(rows, differs)

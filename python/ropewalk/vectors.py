@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from . import command, dump
-from .channel import say_lines
+from .channel import say_rows
 from .decorator import _require
 
 # transpose and composition ask about what a kernel has answered, which a file cannot. agreement has
@@ -73,7 +73,7 @@ def fingerprint(asked):
 
 
 def judge(path):
-    """Verdicts on a file of answers. Returns (lines, exit code)."""
+    """Verdicts on a file of answers. Returns (rows, exit code)."""
     made = dump.read(path, raw=True)
     _require("questions" in made.metadata, "it holds no questions of `ropewalk vectors`")
     try:
@@ -106,10 +106,11 @@ def judge(path):
     replay = " ".join(f"{key}={shlex.quote(word)}" for key, word in taken.items())
     text = done.stdout.replace("ropewalk replay", f"{replay} ropewalk replay")
     text = re.sub(r"(,| \() ?framework: [^)]*(\))", lambda m: m[2] if m[1] == "," else "", text)
-    return [*text.splitlines(), count, f"not seen in such a file: {UNSEEN}"], done.returncode
+    screen = [("printed", line) for line in text.splitlines()]
+    return [*screen, count, f"not seen in such a file: {UNSEEN}"], done.returncode
 
 
 def main(what, path, *words):
-    """Lines for the command."""
-    lines, code = judge(path) if what == "judge" else (write(path, *words), 0)
-    say_lines(lines, code)
+    """Rows for the command."""
+    rows, code = judge(path) if what == "judge" else (write(path, *words), 0)
+    say_rows(rows, code)

@@ -215,6 +215,10 @@ inline constexpr auto fields_of<KernelRow> = std::tuple{
     Field{"error_bound", &KernelRow::error_bound, "",
           "the declared bound in u of the data type; 0: the suite's own bounds"}};
 template <>
+inline constexpr auto fields_of<SaidRow> = std::tuple{
+    Field{"heads", &SaidRow::heads, "", "of all columns but the first, which are numbers"},
+    Field{"rows", &SaidRow::rows, "", "the cells of each row"}};
+template <>
 inline constexpr auto fields_of<EndRow> =
     std::tuple{Field{"exit_code", &EndRow::exit_code, "", "exit code of the command"},
                Field{"seconds", &EndRow::seconds, "s", "duration of the run"},

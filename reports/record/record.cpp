@@ -374,6 +374,7 @@ Row row_from(const std::string& json_line) {
 }
 template TimingRow row_from(const std::string&);
 template VerdictRow row_from(const std::string&);
+template SaidRow row_from(const std::string&);
 
 Results read_results(const std::filesystem::path& file) {
   ResultsReader reader;

@@ -141,6 +141,13 @@ struct KernelRow {
   double error_bound = 0;
 };
 
+/// A table that Python says, for this command to print. No results file holds such a row.
+struct SaidRow {
+  static constexpr std::string_view kind = "said";
+  std::vector<std::string> heads;
+  std::vector<std::vector<std::string>> rows;
+};
+
 /// The last row: the run reached its end.
 struct EndRow {
   static constexpr std::string_view kind = "end";

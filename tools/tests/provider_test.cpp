@@ -103,7 +103,7 @@ TEST_F(Providers, ALibraryThatIsMissingIsTold) {
         {"verify transformers avx2", "cannot be combined with other targets"}})
     expect_one_line(with_numpy(words), {line});
   const Result list = with_numpy("list --libraries");
-  expect(list, 0, {"transformers             not installed"});
+  expect(list, 0, {"transformers            not installed"});
 }
 
 // A proof shares nothing with the suite, and the page has it.

@@ -6,6 +6,8 @@
 
 #include "base/printable.h"
 #include "benchmarks/configs/model_config.h"
+#include "reports/document/document.h"
+#include "reports/record/record.h"
 #include "tools/command/session.h"
 #include "tools/command/targets.h"
 #include "tools/command/workload_choice.h"
@@ -14,13 +16,39 @@
 namespace ropewalk::tools {
 namespace {
 
-// Prints the lines of a module's main(). Returns the exit code that it gives.
+// From a process in which code of others runs. The bounds hold also for what pads the cells.
+report::Table foreign_table(const std::string& json) {
+  report::Table out;
+  auto cell = [cells = 0](const std::string& text) mutable {
+    if (++cells > 10'000) throw BadFile("a table from another process: more than 10,000 cells");
+    return printable_start(text, 4096);
+  };
+  const auto row = report::row_from<report::SaidRow>(json);
+  for (const std::string& head : row.heads)
+    out.columns.push_back({cell(head), !out.columns.empty()});
+  for (const std::vector<std::string>& texts : row.rows)
+    for (auto& to = out.rows.emplace_back().cells; const std::string& text : texts)
+      to.emplace_back(cell(text));
+  return out;
+}
+
+// Prints a row of channel.py.
+void print_row(const std::string& key, const std::string& text) {
+  if (key == "printed") return fmt::print("{}\n", printable(text));
+  if (key == "note") return fmt::print("{}", terminal_text(report::Paragraph{report::Text(text)}));
+  if (key == "table") return fmt::print("{}", terminal_text(foreign_table(text)));
+  for (const char* other : {"import", "working", "end"})
+    if (key == other) return;
+  throw BadFile("a row from another process: unknown kind " + printable_start(key, 40));
+}
+
+// Prints the rows of a module's main(). Returns the exit code that it gives.
 int print_python(const std::string& module, const std::vector<std::string>& words,
                  const std::string& file, const std::string& config = "") {
   if (!config.empty()) (void)bench::load_model_config(config, {});  // throws what is wrong with it
   int code = 1;
   run_python(file, module, words, [&](const std::string& key, const std::string& text) {
-    if (key == "line") fmt::print("{}\n", printable(text));
+    print_row(key, text);
     if (key == "end") code = text == "0" ? 0 : text == "kernels" ? -1 : 1;
   });
   return code;
@@ -58,6 +86,10 @@ int run(const CheckOptions& options) {
                       {options.target, options.config, options.strict ? "strict" : "",
                        options.json ? "json" : "", options.pairing},
                       options.target);
+}
+
+int list_libraries() {
+  return print_python("libraries", {}, "libraries");
 }
 
 // Exit codes: 0 if one rotation explains all, and is the config's; else 1.

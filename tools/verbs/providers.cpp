@@ -120,11 +120,4 @@ ProviderFile judge_providers(const ProviderRequest& request,
   return out;
 }
 
-int list_libraries() {
-  run_python("libraries", "libraries", {}, [](const std::string& key, const std::string& text) {
-    if (key == "line") fmt::print("{}\n", printable(text));
-  });
-  return 0;
-}
-
 }  // namespace ropewalk::tools

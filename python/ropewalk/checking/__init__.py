@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from ..channel import say, say_lines, told
+from ..channel import say, say_rows, table, told
 from ..decorator import KernelError, _require
 from ..host import import_file
 from ..providers import answer
@@ -38,25 +38,30 @@ class Report:
             raise AssertionError(str(self))
 
     def __str__(self):
+        head, rows, *notes = self.said()
+        return "\n".join((head, *(f"{verdict:<10} {text}" for verdict, text in rows), *notes))
+
+    def said(self):
+        """The head; [(verdict, text)], failures first, each with rows of more; notes."""
         order = "FAIL", "edge", "precision", "contract", "not judged"
         rows = sorted((r for r in self.rows if r["verdict"] != "ok"),
                       key=lambda r: order.index(r["verdict"]))
-        lines, right = [self.head], {}
+        out, right = [], {}
         for r in rows:
-            lines.append(f"{r['verdict']:<10} {named(r)}: {r['text']}")
+            out.append((r["verdict"], f"{named(r)}: {r['text']}"))
             more = [r["cause"], r["where"] and f"at {r['where']}"] if r["verdict"] == "FAIL" else []
             if more and r["position"] is not None:
                 more.append(f"matters from position {r['position']:,} on")
-            lines += [f"{'':<10}   {m}" for m in more if m]
+            out += [("", f"  {m}") for m in more if m]
         for r in self.rows:
             if r["verdict"] == "ok":
                 right.setdefault(named(r), []).append(r["text"])
-        lines += [f"{'ok':<10} {name}: {'; '.join(texts)}" for name, texts in right.items()]
+        out += [("ok", f"{name}: {'; '.join(texts)}") for name, texts in right.items()]
         wrong = sum(r["verdict"] == "FAIL" for r in self.rows)
         others = sum(r["verdict"] in order[1:3] for r in self.rows)
         end = f"{wrong} wrong" if wrong or right else "nothing was judged"
         end += f", {others} that strict counts" if others else ""
-        return "\n".join((*lines, *self.notes, end))
+        return self.head, out, *self.notes, end
 
 
 def named(row):
@@ -111,7 +116,7 @@ def config_of(model, config):
 
 
 def main(target, config="", strict="", form="", pairing=""):
-    """Lines for the command. TARGET is a folder with a config.json, or FILE.py::FUNCTION."""
+    """Rows for the command. TARGET is a folder with a config.json, or FILE.py::FUNCTION."""
     say("import")
     try:
         model = built(target)
@@ -120,8 +125,8 @@ def main(target, config="", strict="", form="", pairing=""):
     say("working")
     found = check(model, config or (target if os.path.isdir(target) else None), pairing=pairing or None,
                   strict=bool(strict))
-    lines = [json.dumps({"ok": found.ok, **vars(found)})] if form else str(found).splitlines()
-    say_lines(lines, not found.ok)
+    head, rows, *notes = found.said()
+    say_rows([{"ok": found.ok, **vars(found)}] if form else [head, table(rows), *notes], not found.ok)
 
 
 def built(target):

@@ -2,13 +2,12 @@
 parts: pairs.py finds which elements turn together, frequencies.py and fits.py what predicts by how much."""
 
 import itertools
-import json
 import math
 
 import numpy as np
 
 from .. import dump as dumps
-from ..channel import say_lines
+from ..channel import say_rows, table
 from ..decorator import PAIRINGS, KernelError, _require
 from ..providers import answer
 from . import words
@@ -18,15 +17,17 @@ from .pairs import LEAST, Part, elements_of, find_form, not_copied, pairs_of, pa
 
 
 class Report:
-    """`lines`: what was found. `explained`: one rotation explains all."""
+    """`facts`: what was found, [(what, text)]. `explained`: one rotation explains all."""
 
     def __init__(self, layout):
         self.layout = layout
-        self.lines, self.explained, self.pairs_known = [], True, True
+        self.facts, self.explained, self.pairs_known = [], True, True
 
     def say(self, what, text, holds=True):
-        self.lines.append(f"{what:<10} {text}")
+        self.facts.append((what, text))
         self.explained = self.explained and bool(holds)
+
+    lines = property(lambda self: [f"{what:<10} {text}" for what, text in self.facts])  # as --json has them
 
 
 def identify(dump, config=None):
@@ -44,7 +45,7 @@ def identify(dump, config=None):
     if not reports:
         raise reasons[0]
     best = max(reports, key=lambda r: (r.explained, r.pairs_known))
-    best.lines.insert(0, f"{'layout':<10} {best.layout} (the file names none)")
+    best.facts.insert(0, ("layout", f"{best.layout} (the file names none)"))
     return best
 
 
@@ -255,7 +256,7 @@ def say_misfits(report, part, account):
 
 
 def main(file, config="", form=""):
-    """Prints lines for the command: what was found, and whether one rotation explains it."""
+    """Rows for the command: what was found, and whether one rotation explains it."""
     found = identify(dumps.read(file), dumps.config_of(config))
-    lines = [json.dumps({"explained": found.explained, "found": found.lines})] if form else found.lines
-    say_lines(lines, not found.explained)
+    fields = {"explained": found.explained, "found": found.lines}
+    say_rows([fields if form else table(found.facts)], not found.explained)

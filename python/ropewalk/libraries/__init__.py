@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ropewalk.angles import in_pairs, numpy_of
-from ropewalk.channel import say
+from ropewalk.channel import say_rows, table
 
 # Of a library that reads no config: one of the usual sizes.
 CONFIG = {"head_dim": 64, "hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
@@ -60,10 +60,11 @@ def known():
 
 
 def main():
-    """Lines for `ropewalk list --libraries`."""
-    for name, (package, tried, installed) in known().items():
-        has = f"installed: {installed}" if installed else f"not installed (pip install {package})"
-        say("line", f"{name:<24} {has:<44} tried: {', '.join(tried) or 'none, it needs a GPU'}")
+    """Rows for `ropewalk list --libraries`."""
+    rows = [(name, f"installed: {installed}" if installed else f"not installed (pip install {package})",
+             f"tried: {', '.join(tried) or 'none, needs a GPU'}")
+            for name, (package, tried, installed) in known().items()]
+    say_rows([table(rows)], 0)
 
 
 def from_zero(positions):

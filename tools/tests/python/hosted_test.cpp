@@ -84,6 +84,35 @@ TEST_F(Hosted, WhatPythonLacksIsToldInALine) {
   }
 }
 
+// What a file of a user writes onto the descriptor of rows.
+TEST_F(Hosted, AForeignRowIsInertOrRefusedInALine) {
+  const fs::path folder = fresh("folder");
+  const auto with_row = [&](const std::string& row) {
+    spill(folder / "x.py",
+          "# ropewalk.provider(\nimport os\nos.write(3, b'" + row + R"( + b'\n'))");
+    return with_numpy("diff " + (folder / "x.py").string() + " " + (folder / "x.py").string());
+  };
+  const auto table = [](const std::string& rows) {
+    return R"(table\t{"schema": 1, "row": "said", "heads": ["a", "b"], "rows": )" + rows;
+  };
+  for (const auto& [row, words] :
+       {std::pair{table("[' + b'[\"x\", \"y\"],' * 5000 + b'[]]}'"), "more than 10,000 cells"},
+        {table("[[1]]}'"), "field 'rows' is not a string"},
+        {table("7}'"), "field 'rows' is not a list"},
+        {table("' + b'[' * 9999"), "nested too deep"},
+        {table("[]'"), "not JSON"},
+        {std::string("table\\t{\"schema\": 1, \"row\": \"end\"}'"), "is of another kind"},
+        {std::string("li\\x1b[2Jne\\ttext'"), "unknown kind li\\x1b[2Jne"}})
+    expect_one_line(with_row(row), {words});
+  for (const std::string& row :
+       {std::string("note\\t\\x1b[2J here'"), std::string("printed\\t\\x1b[2J here'"),
+        table("[[\"\\\\u001b[2J here\", \"' + b'y' * 9999 + b'\"]]}'")}) {
+    const Result r = with_row(row);
+    EXPECT_TRUE(contains(r.out, "\\x1b[2J here")) << row << r.out;
+    EXPECT_FALSE(contains(r.out + r.err, "\x1b") || contains(r.out, std::string(4097, 'y')));
+  }
+}
+
 // A pipe would be waited for, and a device has no end.
 TEST_F(Hosted, AConfigIsReadAsThatOfConfigIs) {
   const std::string folder = fresh("folder").string();
