@@ -9,6 +9,8 @@
 
 namespace ropewalk::properties {
 
+struct Property;
+
 /// Quotes a text for a shell.
 std::string quoted(const std::string& text);
 

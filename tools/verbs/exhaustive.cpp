@@ -144,7 +144,7 @@ class ExhaustiveRun {
             row.reason.empty() ? "" : "; " + row.reason);
     } else if (is_not_run(row.verdict)) {
       if (!options_.quiet)
-        print(Paragraph{fmt::format("{:<5} {} ({}): {}", row.verdict, row.kernel,
+        tools::print(Paragraph{fmt::format("{:<5} {} ({}): {}", row.verdict, row.kernel,
                                     cell_and_words(row), row.reason)});
     } else {
       print_failure(row, options_.all);
