@@ -23,8 +23,8 @@ report::VerdictRow row_for(const harness::KernelFacts& facts);
 /// Its name, claim and group.
 void set_property(const Property& property, report::VerdictRow& row);
 
-/// The error of a failure of its shrunk case and the error that is allowed: "1.3e-01 of |x|, allowed
-/// 1.3e-07".
+/// The error of a failure of its shrunk case and the error that is allowed: "1.3e-01 of |x|,
+/// allowed 1.3e-07".
 std::string error_text(const report::VerdictRow& row);
 
 /// At the beginning of the reason of a row that the suite could not judge. The exit code is 3.

@@ -145,7 +145,7 @@ class ExhaustiveRun {
     } else if (is_not_run(row.verdict)) {
       if (!options_.quiet)
         tools::print(Paragraph{fmt::format("{:<5} {} ({}): {}", row.verdict, row.kernel,
-                                    cell_and_words(row), row.reason)});
+                                           cell_and_words(row), row.reason)});
     } else {
       print_failure(row, options_.all);
     }
