@@ -30,8 +30,10 @@ std::vector<std::pair<const VerdictRow*, Check>> by_cause(const std::vector<Verd
   for (const VerdictRow& row : failures)
     if (const std::size_t at = known.add(row); at == checks.size())
       checks.emplace_back(&row, check_of(row));
-    else
+    else {
       checks[at].second.more.push_back(check_of(row));
+      checks[at].second.more.back().where = row.pairing + " " + row.dtype;
+    }
   return checks;
 }
 
