@@ -216,7 +216,7 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
 TEST_F(Record, FilesFromBeforeAFieldAreRead) {
   std::string line = to_json_line(sample_verdict());
   const std::string later =
-      R"(,"same_cause":"","error":"","part_of":"","cause_ids":[],"unwatched":"")";
+      R"(,"same_cause":"","error":"","part_of":"","group":"","cause_ids":[],"unwatched":"")";
   const std::size_t at = line.find(later);
   ASSERT_NE(at, std::string::npos) << line;
   EXPECT_EQ(refusal(run_line() + line.erase(at, later.size()) + "\n"), "");
