@@ -65,7 +65,7 @@ TEST(Verify, WhatCannotRunHereIsNoProperty) {
   EXPECT_TRUE(contains(slurp(out / "results.jsonl"), R"("property":"everything")"));
   ASSERT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);
   const std::string page = slurp(out / "report.md");
-  const auto column = page.find("| kernel | pairing |");
+  const auto column = page.find("| kernel | rotation |");
   ASSERT_NE(column, std::string::npos) << page;
   const auto begin = page.rfind('\n', column) + 1;
   const std::string head = page.substr(begin, page.find('\n', begin) - begin);
