@@ -15,16 +15,45 @@
 namespace ropewalk::report {
 namespace {
 
-constexpr std::string_view columns =
-    "row,kernel,plugin,pairing,dtype,angle_contract,property,verdict,margin,bound,bound_unit,"
-    "planned,executed,compared_cases,compared,seconds,board,workload,phase,role,variant,"
-    "threads,outcome,tokens,bytes,working_set_bytes,launches,rounds,ns_per_token_median,"
-    "ns_per_token_min,ns_per_token_max,gb_per_s_median,percent_of_ceiling,baseline,ratio,"
-    "ratio_low,ratio_high,ratio_coverage,why_unresolved,noise_floor,launch_spread,round_spread,"
-    "table_bytes,workspace_bytes,involuntary_switches,page_faults,steal_ms,off_cpu_share_max,"
-    "reverified,device,sets,host_ns_per_token,of_floor,of_floor_copy,reason,known,where,"
-    "diagnosis,cause,worst_margin,worst_replay,shrunk_case,replay,judged_on,declared,coverage,"
-    "not_offered";
+/// Of a contestant; those of a verdict are its fields.
+constexpr const char* columns_of_timing[] = {"board",
+                                             "workload",
+                                             "phase",
+                                             "role",
+                                             "variant",
+                                             "threads",
+                                             "outcome",
+                                             "tokens",
+                                             "bytes",
+                                             "working_set_bytes",
+                                             "launches",
+                                             "rounds",
+                                             "ns_per_token_median",
+                                             "ns_per_token_min",
+                                             "ns_per_token_max",
+                                             "gb_per_s_median",
+                                             "percent_of_ceiling",
+                                             "baseline",
+                                             "ratio",
+                                             "ratio_low",
+                                             "ratio_high",
+                                             "ratio_coverage",
+                                             "why_unresolved",
+                                             "noise_floor",
+                                             "launch_spread",
+                                             "round_spread",
+                                             "table_bytes",
+                                             "workspace_bytes",
+                                             "involuntary_switches",
+                                             "page_faults",
+                                             "steal_ms",
+                                             "off_cpu_share_max",
+                                             "reverified",
+                                             "device",
+                                             "sets",
+                                             "host_ns_per_token",
+                                             "of_floor",
+                                             "of_floor_copy"};
 
 /// The cells of one line by column name. Cells that are not set stay empty.
 class CsvLine {
@@ -50,14 +79,24 @@ class CsvLine {
   }
   void clear(const std::string& column) { cells_.erase(column); }
   void append_to(std::string& out) const {
-    for (std::size_t begin = 0; begin < columns.size();) {
-      const std::size_t end = std::min(columns.find(',', begin), columns.size());
-      const auto cell = cells_.find(columns.substr(begin, end - begin));
-      if (begin > 0) out += ',';
-      if (cell != cells_.end()) out += cell->second;
-      begin = end + 1;
+    for (const std::string& column : columns()) {
+      const auto cell = cells_.find(column);
+      out += (&column == columns().data() ? "" : ",") + (cell == cells_.end() ? "" : cell->second);
     }
     out += '\n';
+  }
+  /// "row", the fields of a verdict that are no lists, and those of a contestant.
+  static const std::vector<std::string>& columns() {
+    static const std::vector<std::string> all = [] {
+      std::vector<std::string> names{"row"};
+      for_each_field<VerdictRow>([&]<class Value>(const Field<VerdictRow, Value>& field) {
+        if constexpr (requires(CsvLine line) { line.set(field.name, Value{}); })
+          names.emplace_back(field.name);
+      });
+      names.insert(names.end(), std::begin(columns_of_timing), std::end(columns_of_timing));
+      return names;
+    }();
+    return all;
   }
 
  private:
@@ -149,7 +188,7 @@ void append_entry(const BoardEntry& entry, const Contest& contest, const Board& 
 }  // namespace
 
 std::string render_csv(const Results& results, const Summary& summary) {
-  std::string out = std::string(columns) + '\n';
+  std::string out = fmt::format("{}\n", fmt::join(CsvLine::columns(), ","));
   for (const VerdictRow& row : results.verdicts) append_verdict(row, out);
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)

@@ -95,9 +95,9 @@ TEST(WordsBeside, StandInTheFiles) {
        "classname=\"plain.half_split.f32.table\"", "<testsuite name=\"coarse (" + in_bf16 + ")\"",
        "classname=\"coarse (" + in_bf16 + ").half_split.bf16.table\""});
   const std::string csv = csv_of(results);
-  EXPECT_TRUE(csv.substr(0, csv.find('\n')).ends_with(",judged_on,declared,coverage,not_offered"));
-  expect_all(csv, {",,native,,,\n", ",,host launcher,,,\n", ",," + device + ",,,\n",
-                   ",native,\"" + in_bf16 + "\",,\n"});
+  EXPECT_TRUE(contains(csv.substr(0, csv.find('\n')), ",judged_on,declared,coverage,not_offered,"));
+  expect_all(csv, {",native,,,", ",host launcher,,,", "," + device + ",,,",
+                   ",native,\"" + in_bf16 + "\",,"});
 }
 
 TEST(WordsBeside, AreSetApartInTheHeadline) {
