@@ -16,44 +16,13 @@ namespace ropewalk::report {
 namespace {
 
 /// Of a contestant; those of a verdict are its fields.
-constexpr const char* columns_of_timing[] = {"board",
-                                             "workload",
-                                             "phase",
-                                             "role",
-                                             "variant",
-                                             "threads",
-                                             "outcome",
-                                             "tokens",
-                                             "bytes",
-                                             "working_set_bytes",
-                                             "launches",
-                                             "rounds",
-                                             "ns_per_token_median",
-                                             "ns_per_token_min",
-                                             "ns_per_token_max",
-                                             "gb_per_s_median",
-                                             "percent_of_ceiling",
-                                             "baseline",
-                                             "ratio",
-                                             "ratio_low",
-                                             "ratio_high",
-                                             "ratio_coverage",
-                                             "why_unresolved",
-                                             "noise_floor",
-                                             "launch_spread",
-                                             "round_spread",
-                                             "table_bytes",
-                                             "workspace_bytes",
-                                             "involuntary_switches",
-                                             "page_faults",
-                                             "steal_ms",
-                                             "off_cpu_share_max",
-                                             "reverified",
-                                             "device",
-                                             "sets",
-                                             "host_ns_per_token",
-                                             "of_floor",
-                                             "of_floor_copy"};
+constexpr std::string_view columns_of_timing =
+    "board,workload,phase,role,variant,threads,outcome,tokens,bytes,working_set_bytes,launches,"
+    "rounds,ns_per_token_median,ns_per_token_min,ns_per_token_max,gb_per_s_median,"
+    "percent_of_ceiling,baseline,ratio,ratio_low,ratio_high,ratio_coverage,why_unresolved,"
+    "noise_floor,launch_spread,round_spread,table_bytes,workspace_bytes,involuntary_switches,"
+    "page_faults,steal_ms,off_cpu_share_max,reverified,device,sets,host_ns_per_token,of_floor,"
+    "of_floor_copy";
 
 /// The cells of one line by column name. Cells that are not set stay empty.
 class CsvLine {
@@ -79,22 +48,23 @@ class CsvLine {
   }
   void clear(const std::string& column) { cells_.erase(column); }
   void append_to(std::string& out) const {
-    for (const std::string& column : columns()) {
-      const auto cell = cells_.find(column);
-      out += (&column == columns().data() ? "" : ",") + (cell == cells_.end() ? "" : cell->second);
+    for (std::size_t begin = 0; begin < columns().size();) {
+      const std::size_t end = std::min(columns().find(',', begin), columns().size());
+      const auto cell = cells_.find(columns().substr(begin, end - begin));
+      out += (begin == 0 ? "" : ",") + (cell == cells_.end() ? "" : cell->second);
+      begin = end + 1;
     }
     out += '\n';
   }
   /// "row", the fields of a verdict that are no lists, and those of a contestant.
-  static const std::vector<std::string>& columns() {
-    static const std::vector<std::string> all = [] {
-      std::vector<std::string> names{"row"};
+  static std::string_view columns() {
+    static const std::string all = [] {
+      std::string names = "row,";
       for_each_field<VerdictRow>([&]<class Value>(const Field<VerdictRow, Value>& field) {
         if constexpr (requires(CsvLine line) { line.set(field.name, Value{}); })
-          names.emplace_back(field.name);
+          names.append(field.name).append(",");
       });
-      names.insert(names.end(), std::begin(columns_of_timing), std::end(columns_of_timing));
-      return names;
+      return names.append(columns_of_timing);
     }();
     return all;
   }
@@ -188,7 +158,7 @@ void append_entry(const BoardEntry& entry, const Contest& contest, const Board& 
 }  // namespace
 
 std::string render_csv(const Results& results, const Summary& summary) {
-  std::string out = fmt::format("{}\n", fmt::join(CsvLine::columns(), ","));
+  std::string out = fmt::format("{}\n", CsvLine::columns());
   for (const VerdictRow& row : results.verdicts) append_verdict(row, out);
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)

@@ -12,11 +12,12 @@ template <class Row, class Value>
 struct Field {
   const char* name;
   Value Row::*value;
-  const char* unit;     ///< empty: it has none
-  const char* meaning;  ///< in one line
+  const char* unit;          ///< empty: it has none
+  const char* meaning;       ///< in one line
+  bool is_optional = false;  ///< files from before the field are read too
 };
-template <class Row, class Value>
-Field(const char*, Value Row::*, const char*, const char*) -> Field<Row, Value>;
+template <class Row, class Value, class... Optional>
+Field(const char*, Value Row::*, const char*, const char*, Optional...) -> Field<Row, Value>;
 
 /// All fields of a kind of row, in the order in which they are written.
 template <class Row>
@@ -96,19 +97,23 @@ inline constexpr auto fields_of<VerdictRow> = std::tuple{
           "after a cast); lost precision; a matter of contract; else empty"},
     Field{"same_cause", &VerdictRow::same_cause, "",
           "of a failure: property, pairing and type of an earlier row of the kernel that has the "
-          "same cause; else empty"},
+          "same cause; else empty",
+          true},
     Field{"error", &VerdictRow::error, "",
-          "of a FAIL: its error and what is allowed, with the unit; else empty"},
+          "of a FAIL: its error and what is allowed, with the unit; else empty", true},
     Field{"part_of", &VerdictRow::part_of, "",
           "of a range that verify --exhaustive held: the words of the whole range's case, then "
-          "call_positions, version, code and oracle; else empty"},
+          "call_positions, version, code and oracle; else empty",
+          true},
     Field{"group", &VerdictRow::group, "",
-          "of the property: rotation, laws, memory, sequences, sizes, axes, norm or append"},
+          "of the property: rotation, laws, memory, sequences, sizes, axes, norm or append", true},
     Field{"cause_ids", &VerdictRow::cause_ids, "",
           "of a failure: identifiers of what is wrong; failures of a kernel that share one are of "
-          "one cause"},
+          "one cause",
+          true},
     Field{"unwatched", &VerdictRow::unwatched, "",
-          "of PASS: what could not be watched or judged here, which reason says too; else empty"}};
+          "of PASS: what could not be watched or judged here, which reason says too; else empty",
+          true}};
 template <>
 inline constexpr auto fields_of<TimingRow> = std::tuple{
     Field{"kernel", &TimingRow::kernel, "", "name of the kernel or of the ceiling"},

@@ -188,20 +188,16 @@ void from_json_value(const FieldLimits& limits, const json& value,
 template <class Row>
 Row parse_row(const json& object) {
   Row row;
-  const auto read = [&object](const char* name, auto& value) {
-    const auto found = object.find(name);
-    // Files from before these fields are read too.
-    const std::string_view added_later[] = {"same_cause", "error",     "part_of",
-                                            "group",      "cause_ids", "unwatched"};
-    if (found == object.end() && std::ranges::count(added_later, name) > 0) return;
-    if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
+  for_each_field<Row>([&](const auto& field) {
+    const auto found = object.find(field.name);
+    if (found == object.end() && field.is_optional) return;
+    if (found == object.end()) throw FieldError{fmt::format("field '{}' is missing", field.name)};
     try {
-      from_json_value(limits_of(name), *found, value);
+      from_json_value(limits_of(field.name), *found, row.*field.value);
     } catch (const FieldError& error) {
-      throw FieldError{std::string("field '") + name + "' " + error.what};
+      throw FieldError{fmt::format("field '{}' {}", field.name, error.what)};
     }
-  };
-  each_field(row, read);
+  });
   if constexpr (std::same_as<Row, RunRow>)
     if (!(row.margin > 0 && row.margin <= 0.5))
       throw FieldError{"field 'margin' must be above 0 and at most 0.5"};

@@ -57,7 +57,7 @@ void add(Schema& schema, const char* meaning) {
   Schema& fields = row["properties"];
   fields = {{"schema", {{"const", results_schema_version}}}, {"row", {{"const", kind}}}};
   for_each_field<Row>([&]<class Value>(const Field<Row, Value>& field) {
-    row["required"].push_back(field.name);
+    if (!field.is_optional) row["required"].push_back(field.name);
     Schema& here = fields[field.name];
     here = type_of(limits_of(field.name), static_cast<const Value*>(nullptr));
     here["description"] = field.meaning;
