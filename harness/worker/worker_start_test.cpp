@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WireBreach{"close_memory", "closed descriptor 4"},
                     WireBreach{"grow", "grew the worker's shared memory (descriptor 4) from "},
                     WireBreach{"write_to_socket",
-                               "a packet of 5 bytes, where an answer of version 14 has "}),
+                               "a packet of 5 bytes, where an answer of version 15 has "}),
     [](const auto& test) { return test.param.first; });
 
 // A kernel may be the cause of a failed start: the call that follows crashes, and the command goes

@@ -51,7 +51,7 @@ std::string html_of(const Span& span) {
       tag = "code";
       break;
     case Style::small:
-      look = "sub";
+      tag = "small";
       break;
     case Style::tag:
       look = "tag";
@@ -84,19 +84,18 @@ std::string html_of(const Bar& bar) {
   if (!(bar.length > 0)) return "";
   std::string spread;
   if (bar.high > bar.low)
-    spread = fmt::format(
-        "<g class=\"spread\"><rect x=\"{0:.2f}%\" width=\"{1:.2f}%\"/><rect x=\"{0:.2f}%\"/>"
-        "<rect x=\"{2:.2f}%\"/></g>",
-        bar.low, bar.high - bar.low, bar.high);
+    spread =
+        fmt::format("<path class=\"spread\" d=\"M{0:.1f} 6H{1:.1f}M{0:.1f} 0V12M{1:.1f} 0V12\"/>",
+                    bar.low, bar.high);
   return fmt::format(
-      "<svg class=\"track\" aria-hidden=\"true\"><rect class=\"ground\"/><rect class=\"fill\" "
-      "width=\"{:.2f}%\"/>{}</svg>",
+      "<svg class=\"track\" viewBox=\"0 0 100 12\" preserveAspectRatio=\"none\" "
+      "aria-hidden=\"true\"><path d=\"M0 6H{:.1f}\"/>{}</svg>",
       bar.length, spread);
 }
 
 std::string html_of(const Cell& cell, const Column& column, bool is_first, bool is_stacked) {
   std::string look = cell.look;
-  if (column.is_number) look += look.empty() ? "num" : " num";
+  if (column.is_number && is_stacked) look += look.empty() ? "num" : " num";
   const std::string inside = html_of(cell.line) + html_of(cell.bar);
   return fmt::format(
       "<{}{}{}{}{}>{}", is_first ? "th scope=\"row\"" : "td", attribute("class", look),
@@ -108,10 +107,11 @@ std::string html_of(const Cell& cell, const Column& column, bool is_first, bool 
 
 std::string html_of(const Table& table) {
   const std::string_view look = table.look;
-  const bool is_stacked = look.find("stack") != look.npos || look == "ranks" || look == "lines";
+  const bool is_stacked = look.find("stack") != look.npos || look == "lines";
   std::string out = element("p", "lead", table.use.html()) + "\n";
   if (table.use.empty()) out.clear();
-  const bool is_listed = !look.empty() && look != "lines";  // sorted, filtered, in a box of its own
+  const bool is_listed = !look.empty() && look != "lines" &&
+                         look != "figures";  // sorted, filtered, in a box of its own
   out += fmt::format("<div class=\"scroll{}\" tabindex=\"0\"{}><table class=\"{}{}\">\n",
                      is_listed && look != "ranks" ? " card" : "", is_listed ? " data-filter" : "",
                      look, is_listed ? " sortable" : "");

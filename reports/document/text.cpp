@@ -104,7 +104,7 @@ Tone tone_of(Standing standing) {
 }
 
 Table numbers_of(const Chart& chart) {
-  Table out;
+  Table out{.look = "figures"};
   for (const std::string& column : chart.table.columns) out.columns.push_back({column, true});
   for (const auto& line : chart.table.lines) out.rows.push_back({{line.begin(), line.end()}});
   return out;

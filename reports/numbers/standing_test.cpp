@@ -156,7 +156,7 @@ TEST(Speeds, WhatIsUnresolvedHasNoRank) {
 
 TEST(Speeds, WhatStaysOpenSaysWhy) {
   const Results noisy = with_noise(true, 8.69);
-  for (const std::string& text : {html_of(noisy, "/"), markdown_of(noisy), csv_of(noisy)})
+  for (const std::string& text : {html_of(noisy, "/"), csv_of(noisy)})
     EXPECT_TRUE(contains(text, "too noisy: needs "));
 }
 

@@ -22,11 +22,10 @@ TEST(CoverageShown, OnceForAllCellsThatShareIt) {
   const Results results =
       results_of({row_of("f32", "tokens 1"), row_of("f64", "tokens 1"), row_of("bf16", "")});
   const std::string page = html_of(results), text = markdown_of(results);
-  EXPECT_TRUE(contains(page, "mine <span class=\"sub\">half_split f32, half_split f64</span>"))
-      << page;
+  EXPECT_TRUE(contains(page, "mine <small>half_split f32, half_split f64</small>")) << page;
   EXPECT_TRUE(
       contains(page, ">covered 99.9 % of 2-way &lt;b&gt;<td data-label=\"not offered\">tokens 1"));
-  EXPECT_TRUE(contains(page, "<span class=\"sub\">half_split bf16</span>"));
+  EXPECT_TRUE(contains(page, "<small>half_split bf16</small>"));
   EXPECT_TRUE(contains(text, "In report.html alone: ")) << text;
   for (const std::string& none : {html_of(sample_results()), markdown_of(sample_results())})
     EXPECT_FALSE(contains(none, "What the cases met"));

@@ -48,17 +48,17 @@ std::string role_of(const TimingRow& row) {
 
 TableRow row_of(const BoardEntry& entry, const Contest& contest) {
   const TimingRow& row = *entry.row;
-  Cell name(Span{row.is_twin() ? kernel_of(row) : ranked_name(row), Style::name});
+  Cell name;
+  if (entry.rank > 0) name.line.add({fmt::format("{}.", entry.rank)});
+  name.line.add({row.is_twin() ? kernel_of(row) : ranked_name(row), Style::name});
   name.line.add({role_of(row), Style::tag});
   if (!entry.has_speed) {
     Cell why(
         Line(Span{fmt::format("✗ {}", entry.outcome), Style::pill, Tone::bad}).add({entry.reason}),
         "why");
     why.columns = 3;
-    return {{Cell("", "rank"), std::move(name), std::move(why)}, "broken"};
+    return {{std::move(name), std::move(why)}, "broken"};
   }
-  const std::string words = words_beside(row);
-  name.title = row.summary + (words.empty() ? "" : "; " + words);
   Line ratio;
   if (entry.is_compared()) {
     const Interval& interval = entry.claim->interval;
@@ -71,6 +71,7 @@ TableRow row_of(const BoardEntry& entry, const Contest& contest) {
                       Style::small});
   }
   name.line.add({call_text(entry), Style::small});
+  if (row.device.empty()) name.line.add({words_beside(row), Style::small});
   const auto percent_of_bar = [&](double ns) { return 100 * contest.fastest_ns / ns; };
   const bool has_spread = entry.launches.size() > 1 || row.ns_per_token.size() > 1;
   if (!row.is_floor()) {
@@ -92,9 +93,7 @@ TableRow row_of(const BoardEntry& entry, const Contest& contest) {
                      : row.is_twin()    ? "twin"
                      : entry.rank == 0  ? "unranked"
                                         : "ranked";
-  return {{Cell(entry.rank > 0 ? std::to_string(entry.rank) : "", "rank"), std::move(name), time,
-           share, ratio},
-          look};
+  return {{std::move(name), time, share, ratio}, look};
 }
 
 /// Round how many sets of buffers the calls on a device went.
@@ -141,11 +140,8 @@ Part contest_part(const Contest& contest) {
   const auto all = std::ranges::count_if(contest.entries, is_ranking);
   const auto shown = all > shown_first + 1 ? shown_first : all;
   std::int64_t place = 0;
-  Table table{"",
-              {{""}, {"kernel"}, {"ns/token", true}, {"of ceiling", true}, {"ratio", true}},
-              {},
-              "ranks",
-              2};
+  Table table{
+      "", {{"kernel"}, {"ns/token", true}, {"of ceiling", true}, {"ratio", true}}, {}, "ranks", 2};
   for (const BoardEntry& entry : contest.entries) {
     table.rows.push_back(row_of(entry, contest));
     table.rows.back().is_folded = is_ranking(entry) && ++place > shown;
@@ -203,8 +199,11 @@ Part leaderboards(const Summary& summary) {
       "The ratio is the contestant's time divided by the baseline's time, formed round by round; "
       "below 1 is faster. Only the outcome is a claim.",
       "lead", 6, true});
+  constexpr std::size_t contests_in_markdown = 8;
   int number = 0;
+  std::size_t contests_so_far = 0;
   for (const Board& board : summary.boards) {
+    contests_so_far += board.contests.size();
     Part part{board.name, fmt::format("board-{}", ++number), "board"};
     if (const std::string& device = board.contests.front().of->device; !device.empty())
       part.add(Paragraph{
@@ -213,6 +212,7 @@ Part leaderboards(const Summary& summary) {
     for (const Contest& contest : board.contests) contests.add(contest_part(contest));
     out.add(part.add(std::move(contests)));
   }
+  out.is_for_page = contests_so_far > contests_in_markdown;
   return out;
 }
 

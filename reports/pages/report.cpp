@@ -29,7 +29,8 @@ void add_answer_lines(const Summary& summary, std::vector<Block>& lead) {
     for (const std::size_t i : columns) {
       const auto& [kernel, rest] = line.by[i];
       row.cells.push_back(
-          Line(Span{kernel, Style::strong}).add({rest.substr(rest.starts_with(", ") ? 2 : 0)}));
+          Line(Span{kernel, Style::strong})
+              .add({rest.substr(std::min(rest.find_first_not_of(",: "), rest.size()))}));
     }
   }
   if (const std::string noise = noise_sentence(summary.answers); !noise.empty())
@@ -109,7 +110,7 @@ Part not_run(const Summary& summary) {
   for (const NotRun& each : summary.not_run)
     table.rows.push_back({{Line(Span{each.kernel, Style::name}).add({each.judged_on, Style::tag}),
                            std::string(word(each.verdict)), count_text(each.count), each.reason}});
-  return Part{"Not run", "not-run", "", true}.add(std::move(table));
+  return Part{"Not run", "not-run", "", true, true}.add(std::move(table));
 }
 
 /// What the number of verified kernels hides: that some are no native code, or hold only a bound
@@ -250,9 +251,9 @@ Part method(const Summary& summary) {
   return part;
 }
 
-Part of_charts(const char* title, const char* id, std::vector<Chart> charts,
-               bool is_for_page = false) {
-  Part part{title, id, "", is_for_page, is_for_page};
+Part of_charts(const char* title, const char* id, std::vector<Chart> charts, bool is_for_page,
+               bool is_folded = false) {
+  Part part{title, id, "", is_folded, is_for_page};
   for (Chart& chart : charts) part.add(std::move(chart));
   return part;
 }
@@ -308,15 +309,16 @@ Document report_of(const Results& results, const Summary& summary) {
   const CheckIds ids = check_ids(summary);
   add({"Failures", "failures", "", false, false, failure_blocks(summary, ids)});
   const KernelColours colours(results, summary);
-  add(of_charts("Curves", "curves", curve_charts(results, colours)));
-  add(of_charts("Accuracy against speed", "accuracy", trade_charts(results, summary, colours)));
+  add(of_charts("Curves", "curves", curve_charts(results, colours), false));
+  add(of_charts("Accuracy against speed", "accuracy", trade_charts(results, summary, colours),
+                true));
   add({"Verification", "verification", "", false, false,
        verification_blocks(results, summary, ids)});
   add(kernels(summary));
   add(leaderboards(summary));
-  add(of_charts("Ratios", "ratios", forest_charts(summary, colours), true));
+  add(of_charts("Ratios", "ratios", forest_charts(summary, colours), true, true));
   add(of_charts("Speed over the working set", "working-set",
-                working_set_charts(results, summary, colours), true));
+                working_set_charts(results, summary, colours), true, true));
   if (!summary.not_run.empty()) add(not_run(summary));
   add(the_run(results, summary));
   if (!results.run.environment.empty()) add(environment(results));

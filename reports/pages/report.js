@@ -12,7 +12,7 @@
   // The sort key of a cell is its data-v, else its text without the small print below it.
   const shown = cell => {
     const copy = cell.cloneNode(true);
-    for (const small of all(".sub", copy)) small.remove();
+    for (const small of all(".sub, small", copy)) small.remove();
     return copy.textContent;
   };
   const keyOf = (item, column) => {

@@ -281,9 +281,10 @@ TEST(Declared, ABoundBeyondTheTypeIsNoPlainPass) {
     EXPECT_EQ(contains(text.out, pass + " (" + words + "): 1 prop"), beyond);
     EXPECT_EQ(contains(text.out, pass + ": 1 property, "), !beyond);
     EXPECT_EQ(contains(text.out, "2 of these claims hold to an error that the kernel "), beyond);
-    EXPECT_EQ(contains(unwrapped(again.out), "_right (half_split f32 table, " + words + "): "),
+    EXPECT_EQ(contains(on_one_line(again.out), "_right (half_split f32 table, " + words + "): "),
               beyond);
-    EXPECT_EQ(contains(unwrapped(again.out), "PASS  test_right (half_split f32 table): "), !beyond);
+    EXPECT_EQ(contains(on_one_line(again.out), "PASS test_right (half_split f32 table): "),
+              !beyond);
     EXPECT_EQ(contains(rows.out, "\"declared\":\"" + words + "\""), beyond);
     EXPECT_EQ(contains(rows.out, "\"declared\":\"\""), !beyond);
     EXPECT_EQ(contains(on_one_line(list.out), "; " + words), beyond);

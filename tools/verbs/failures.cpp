@@ -24,17 +24,25 @@ std::vector<VerdictRow> failures_of(const std::vector<VerdictRow>& rows) {
 }
 
 // A check for each cause, with the others of its cause in it.
-std::vector<std::pair<const VerdictRow*, Check>> by_cause(const std::vector<VerdictRow>& failures) {
-  std::vector<std::pair<const VerdictRow*, Check>> checks;
+struct OneCause {
+  const VerdictRow* first;
+  Check check;
+  int not_tried = 0;
+};
+std::vector<OneCause> by_cause(const std::vector<VerdictRow>& failures) {
+  std::vector<OneCause> causes;
   Causes known;
-  for (const VerdictRow& row : failures)
-    if (const std::size_t at = known.add(row); at == checks.size())
-      checks.emplace_back(&row, check_of(row));
-    else {
-      checks[at].second.more.push_back(check_of(row));
-      checks[at].second.more.back().where = row.pairing + " " + row.dtype;
+  for (const VerdictRow& row : failures) {
+    const std::size_t at = known.add(row);
+    if (at == causes.size()) {
+      causes.push_back({&row, check_of(row)});
+      continue;
     }
-  return checks;
+    causes[at].not_tried += row.executed == 0 && !row.cause_ids.empty() ? 1 : 0;
+    causes[at].check.more.push_back(check_of(row));
+    causes[at].check.more.back().where = row.pairing + " " + row.dtype;
+  }
+  return causes;
 }
 
 }  // namespace
@@ -78,12 +86,15 @@ void print_failures(std::vector<VerdictRow> failures, bool all, const VerdictRow
       if (!is_shown(row)) print_failure(row, true);
     return;
   }
-  for (auto& [row, check] : by_cause(failures)) {
-    if (is_shown(*row)) {
+  for (auto& [first, check, not_tried] : by_cause(failures)) {
+    if (is_shown(*first)) {
       if (check.more.empty()) continue;
-      check.name = row->property + ", the first failure, above";
+      check.name = first->property + ", the first failure, above";
       check.facts = {};
     }
+    if (not_tried > 0)
+      check.facts.add("not tried",
+                      fmt::format("{} of the same cause, after three equal exceptions", not_tried));
     print(check, block_lines);
   }
 }

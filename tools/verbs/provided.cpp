@@ -97,8 +97,9 @@ void print_screen(const std::vector<VerdictRow>& rows, const VerifyOptions& opti
     const VerdictRow& first = *failing.front();
     const std::size_t count = failing.size();
     fmt::print("\n");
-    print(Paragraph{fmt::format("{} ({}; {} {}): {}", first.property, key.first->words, count,
-                                count == 1 ? "entry" : "entries", first.claim)});
+    print(Paragraph{fmt::format("{} ({}; {} {}){}{}", first.property, key.first->words, count,
+                                count == 1 ? "entry" : "entries", first.claim.empty() ? "" : ": ",
+                                first.claim)});
     Facts facts;
     facts.add("entry", first.kernel);
     facts.add("because", first.reason);
