@@ -106,7 +106,7 @@ std::vector<Lines> row_lines(const TableRow& row, const std::vector<Column>& col
       if (span.style != Style::small || (is_number && is_last))
         beside.add(span);
       else if (!is_number)
-        out.emplace_back(i + 1).back() = span.text.plain();
+        out.emplace_back(i + 1).back() = "    " + span.text.plain();
     out[0].push_back(plain(beside));
   }
   return out;

@@ -124,7 +124,7 @@ TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {
   const Result old = run("bench --cpu-features sse4_2" + few);
   for (const std::string& compiler : compilers) {
     const std::string name = compiler + "_plain", command = compiler == "gcc" ? "g++" : "clang++";
-    EXPECT_TRUE(contains(timed.out, " " + name + " (")) << timed.out << timed.err;
+    EXPECT_TRUE(contains(timed.out, " " + name + " ")) << timed.out << timed.err;
     const std::string row = R"("row":"timing","kernel":")" + name + R"(","summary":"the five-line)";
     EXPECT_TRUE(contains(rows, row + " loop, built by " + command)) << rows;
     EXPECT_TRUE(contains(report, "| " + name + " (ropewalk_baselines_")) << report;
