@@ -135,7 +135,7 @@ struct Check {
   Text verdict, kernel, name, where;  ///< "FAIL", "mine", "agreement", "half_split / f32 / table"
   Text beside = {};                   ///< what the verdict rests on, if not the host's own code
   Text message = {};                  ///< why, in one line
-  Facts facts = {{}, "checks"};
+  Facts facts = {};
   Text output = {};       ///< of a claim that holds: what was covered
   std::string id = {};    ///< letters, digits and -
   bool is_known = false;  ///< a failure that is expected

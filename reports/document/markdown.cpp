@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "reports/document/document.h"
 
@@ -94,11 +96,8 @@ std::string markdown_of(const Check& check) {
   return more.empty() ? out : out + "Of the same cause: " + more + "\n\n";
 }
 
-std::string markdown_of(const std::vector<Block>& blocks, int level);
-
-std::string markdown_of(const Part& part, int level) {
-  return heading(level, part.title) +
-         markdown_of(part.blocks, part.title.empty() ? level : level + 1);
+std::string markdown_of(const Paragraph& text) {
+  return paragraph(markdown_of(text.line, false));
 }
 
 std::string markdown_of(const Chart& chart) {
@@ -107,34 +106,47 @@ std::string markdown_of(const Chart& chart) {
   return out + markdown_of(numbers_of(chart));
 }
 
-std::string markdown_of(const std::vector<Block>& blocks, int level) {
-  std::string out, left_out;
+/// `left_out` gets the titles of what stands on the page alone, each once.
+std::string markdown_of(const std::vector<Block>& blocks, int level,
+                        std::vector<std::string>& left_out) {
+  std::string out;
   for (const Block& block : blocks) {
-    if (const auto* part = std::get_if<Part>(&block.content)) {
-      if (part->is_for_page)
-        left_out += (left_out.empty() ? "" : ", ") + part->title.markdown();
-      else
-        out += markdown_of(*part, level);
-    } else if (const auto* text = std::get_if<Paragraph>(&block.content)) {
-      out += paragraph(markdown_of(text->line, false));
-    } else {
+    const auto* part = std::get_if<Part>(&block.content);
+    if (part == nullptr) {
       out += std::visit(
-          [&](const auto& content) -> std::string {
+          [](const auto& content) -> std::string {
             if constexpr (requires { markdown_of(content); })
               return markdown_of(content);
             else
               return "";
           },
           block.content);
+      continue;
     }
+    const std::string title = part->title.markdown();
+    if (part->is_for_page) {
+      if (std::ranges::count(left_out, title) == 0) left_out.push_back(title);
+      continue;
+    }
+    const std::string inside =
+        markdown_of(part->blocks, part->title.empty() ? level : level + 1, left_out);
+    if (part->is_folded && level == 2)
+      out += fmt::format("<details><summary>{}</summary>\n\n{}</details>\n\n", part->title.html(),
+                         inside);
+    else
+      out += heading(level, part->title) + inside;
   }
-  return left_out.empty() ? out : out + "In report.html alone: " + left_out + ".\n\n";
+  return out;
 }
 
 }  // namespace
 
 std::string markdown_of(const std::vector<Block>& blocks) {
-  return markdown_of(blocks, 2);
+  std::vector<std::string> left_out;
+  std::string out = markdown_of(blocks, 2, left_out);
+  if (!left_out.empty())
+    out += fmt::format("In report.html alone: {}.\n\n", fmt::join(left_out, ", "));
+  return out;
 }
 
 std::string markdown_of(const Document& document) {
@@ -142,7 +154,7 @@ std::string markdown_of(const Document& document) {
       fmt::format("# {} {}\n\n", symbol_of(document.standing), document.title.markdown());
   std::vector<Block> all = document.lead;
   all.insert(all.end(), document.parts.begin(), document.parts.end());
-  out += markdown_of(all, 2);
+  out += markdown_of(all);
   for (const Line& line : document.foot) out += paragraph(markdown_of(line, false));
   out.pop_back();
   return out;

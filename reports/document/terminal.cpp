@@ -141,7 +141,7 @@ Lines terminal_lines(const Table& table, std::size_t) {
       if (i + 1 < row.size()) indent += width + 2;
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    std::ranges::move(wrapped(line, indent), std::back_inserter(out));
+    std::ranges::move(wrapped(line, std::min(indent, columns_max / 2)), std::back_inserter(out));
   }
   return out;
 }

@@ -53,7 +53,8 @@ Cell cell_for(const VerdictRow* row, const CheckIds& ids) {
   } else {
     cell = Cell("–", "none");
   }
-  cell.title = fmt::format("{} {} {}: {}{}{}", row->property, row->pairing, row->dtype, verdict,
+  cell.title = fmt::format("{} {} {}: {}{}{}{}", row->property, row->pairing, row->dtype, verdict,
+                           standing == Standing::verified ? " " + margin_text(row->margin) : "",
                            row->known.empty() ? "" : ", known " + row->known,
                            row->reason.empty() ? "" : ", " + row->reason);
   return cell;
@@ -69,6 +70,7 @@ struct KernelLine {
   const VerdictRow* of = nullptr;
   const VerdictRow* whole = nullptr;
   std::vector<const VerdictRow*> cells;
+  std::string declared = {};  ///< each text once
 };
 
 bool is_same_kernel(const VerdictRow& a, const VerdictRow& b) {
@@ -83,6 +85,8 @@ std::vector<KernelLine> lines_of(const Summary& summary) {
       lines.push_back({row.of, nullptr, std::vector<const VerdictRow*>(row.cells.size())});
     KernelLine& line = lines.back();
     line.whole = worse_of(line.whole, row.whole);
+    if (const std::string& own = row.of->declared; line.declared.find(own) == std::string::npos)
+      line.declared += (line.declared.empty() ? "" : "; ") + own;
     for (std::size_t i = 0; i < row.cells.size(); ++i)
       line.cells[i] = worse_of(line.cells[i], row.cells[i]);
   }
@@ -99,8 +103,11 @@ Line head_of(const KernelLine& line, const CheckIds& ids) {
     span.tone = is_failure(verdict_of(*line.whole)) ? Tone::bad : Tone::none;
     head.add(span);
   }
-  const std::string words = words_beside(line.of->judged_on);
-  head.add({line.of->angle_contract + (words.empty() ? "" : ", " + words), Style::small});
+  std::string words = line.of->angle_contract;
+  for (const std::string& more :
+       {words_beside(line.of->judged_on, line.declared), shown_plugin(line.of->plugin)})
+    if (!more.empty()) words += ", " + more;
+  head.add({words, Style::small});
   return head;
 }
 
@@ -168,7 +175,7 @@ Part group_part(const std::string& group, const std::vector<std::size_t>& member
   Part part{fmt::format("{}: {} of {} claims hold", group, count_text(passed), count_text(judged))};
   part.is_folded = true;
   part.add(std::move(claims));
-  Part each{"", "", "", false, true};
+  Part each{"Each kernel's margins", "", "", false, true};
   part.add(each.add(std::move(matrix)));
   return part;
 }
@@ -203,16 +210,18 @@ Check check_of(const VerdictRow& row) {
   facts.add("claim", row.claim);
   facts.add("known", row.known);
   facts.add("because", row.reason);
-  if (exceeds || !row.error.empty())
-    facts.add("error",
-              row.error.empty() ? margin_text(row.margin) + " times what is allowed" : row.error);
+  facts.add("error", row.error);
+  if (exceeds && row.error.empty())
+    facts.add("error", fmt::format("{} times the bound of {:.4g} {}", margin_text(row.margin),
+                                   row.bound, row.bound_unit));
   if (row.worst_margin > 0)
     facts.add("worst", margin_text(row.worst_margin) + " times the bound in a larger case");
   facts.add("where", row.where);
   facts.add("cause", row.cause);
   facts.add("diagnosis", row.diagnosis);
   if (!row.replay.empty()) facts.add("replay", Span{row.replay, Style::code});
-  if (exceeds) facts.add("margin", margin_text(row.margin) + " times the bound", true);
+  if (exceeds && !row.error.empty())
+    facts.add("margin", margin_text(row.margin) + " times the bound", true);
   facts.add("severity", row.severity, true);
   facts.add("cases",
             fmt::format("{} executed of {} planned, {} values compared", count_text(row.executed),
@@ -222,7 +231,7 @@ Check check_of(const VerdictRow& row) {
   facts.add("declared", row.declared, true);
   facts.add("plugin", shown_plugin(row.plugin), true);
   facts.add("case", row.shrunk_case, true);
-  if (!row.worst_replay.empty()) facts.add("worst", Span{row.worst_replay, Style::code}, true);
+  if (!row.worst_replay.empty()) facts.add("its replay", Span{row.worst_replay, Style::code}, true);
   return check;
 }
 

@@ -71,7 +71,10 @@ TableRow row_of(const BoardEntry& entry, const Contest& contest) {
                       Style::small});
   }
   name.line.add({call_text(entry), Style::small});
-  if (row.device.empty()) name.line.add({words_beside(row), Style::small});
+  std::string words = words_beside(row);
+  if (!row.device.empty()) words.erase(0, words_beside(row.judged_on).size());  // the board has it
+  name.line.add(
+      {words.substr(std::min(words.find_first_not_of("; "), words.size())), Style::small});
   const auto percent_of_bar = [&](double ns) { return 100 * contest.fastest_ns / ns; };
   const bool has_spread = entry.launches.size() > 1 || row.ns_per_token.size() > 1;
   if (!row.is_floor()) {

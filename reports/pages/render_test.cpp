@@ -187,7 +187,10 @@ TEST(Broken, IsShownWithItsReason) {
     EXPECT_TRUE(contains(csv_of(results), ",BROKEN,"));
   }
   EXPECT_TRUE(contains(html_of(all[3]), "not verified in this run"));
-  EXPECT_TRUE(contains(junit_of(all[0]), "<failure type=\"BROKEN\""));
+  Results ended = all[0];
+  ended.end.exit_code = 1;
+  EXPECT_TRUE(contains(junit_of(ended), "<failure type=\"BROKEN\""));
+  EXPECT_EQ(count(junit_of(ended), "<failure "), 1u) << "a row states why";
   EXPECT_EQ(summarize(all[0]).headline, "1 of 1 kernel failed");
 }
 
@@ -251,9 +254,12 @@ TEST(Matrix, ACellIsTheWorstOfItsLines) {
     results.verdicts.back().margin = margin;
   }
   const std::string page = html_of(results);
-  EXPECT_EQ(count(page, "class=\"good near\" title=\"agreement interleaved f32: PASS\">● 0.99"), 2u)
+  EXPECT_EQ(
+      count(page, "class=\"good near\" title=\"agreement interleaved f32: PASS 0.9987\">● 0.99"),
+      2u)
       << "in the map and in its group; cut off, never rounded up to 1";
-  EXPECT_EQ(count(page, "class=\"good far\" title=\"norm interleaved f32: PASS\">○ &lt;.01"), 1u);
+  EXPECT_EQ(count(page, "class=\"good far\" title=\"norm interleaved f32: PASS 0.004\">○ &lt;.01"),
+            1u);
   results.verdicts[1].verdict = Verdict::fail;
   EXPECT_EQ(count(html_of(results), "<td class=\"bad\" title=\"agreement interleaved"), 2u);
 }

@@ -106,7 +106,7 @@ Part not_run(const Summary& summary) {
   Table table{"What no verdict covers, and why.",
               {{"kernel"}, {"verdict"}, {"cells", true}, {"reason"}},
               {},
-              "reasons stack"};
+              "stack"};
   for (const NotRun& each : summary.not_run)
     table.rows.push_back({{Line(Span{each.kernel, Style::name}).add({each.judged_on, Style::tag}),
                            std::string(word(each.verdict)), count_text(each.count), each.reason}});
@@ -144,7 +144,7 @@ Part the_run(const Results& results, const Summary& summary) {
   const auto count = [&](std::int64_t number, const std::string& what, Tone tone, bool always) {
     if (number > 0 || always)
       counts.add({count_text(number), Style::strong, number > 0 ? tone : Tone::plain})
-          .add({what + (what == "UNSUPPORTED" || what.ends_with(",") ? "" : ",")});
+          .add({what + (what == "UNSUPPORTED" ? "" : ",")});
   };
   const auto verdicts = [&summary](Verdict verdict) {
     const auto found = summary.verdicts.find(verdict);

@@ -6,20 +6,19 @@
 
   // ---- sorting: a button in each column's head; up, down, back
   const numberIn = text => {
-    const found = /^[^\d-]{0,2}(-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)/i.exec(text);
+    const found = /^[^\d.-]{0,3}(-?(?:\d|\.(?=\d))[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)/i.exec(text);
     return found ? parseFloat(found[1].replace(/,/g, "")) : null;
   };
-  // The sort key of a cell is its data-v, else its text without the small print below it.
+  // The sort key of a cell is its text without its rank and without the small print below it.
   const shown = cell => {
     const copy = cell.cloneNode(true);
     for (const small of all(".sub, small", copy)) small.remove();
     return copy.textContent;
   };
   const keyOf = (item, column) => {
-    const row = item.rows ? item.rows[0] : item;
-    const cell = [...row.cells].find(each => each.colSpan === 1 && each.cellIndex === column);
+    const cell = [...item.cells].find(each => each.colSpan === 1 && each.cellIndex === column);
     if (!cell) return null;
-    const text = (cell.dataset.v ?? shown(cell)).trim();
+    const text = shown(cell).trim().replace(/^\d+\.\s/, "");
     if (text === "" || text === "–") return null;
     const number = numberIn(text);
     return number === null ? text.toLowerCase() : number;
@@ -27,12 +26,9 @@
   const compare = (a, b) =>
     typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
 
-  // A table sorts its rows, or whole groups of rows if it has several bodies.
-  const itemsOf = table => table.tBodies.length > 1 ? [...table.tBodies] : [...table.tBodies[0].rows];
-
   const sortable = table => {
-    if (!table.tHead || !table.tBodies.length) return;
-    const original = itemsOf(table);
+    if (!table.tHead || !table.tBodies[0].rows.length) return;
+    const original = [...table.tBodies[0].rows];
     const heads = [...table.tHead.rows[0].cells];
     const sort = (column, direction) => {
       heads.forEach((head, i) => head.setAttribute("aria-sort", i === column ? direction : "none"));

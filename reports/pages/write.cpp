@@ -41,8 +41,9 @@ Check failed_check(std::string kernel, std::string name, const std::string& verd
 }
 
 /// Adds only breaks that verification has not reported already. A known failure does not excuse
-/// another.
-void add_broken_timings(const Summary& summary, const Results& results, Suites& suites) {
+/// another. Returns whether there was one.
+bool add_broken_timings(const Summary& summary, const Results& results, Suites& suites) {
+  bool any = false;
   std::map<std::string, bool> failed;
   for (const VerdictRow& row : results.verdicts)
     if (is_failure(verdict_of(row)) && row.known.empty()) failed[row.kernel] = true;
@@ -50,11 +51,14 @@ void add_broken_timings(const Summary& summary, const Results& results, Suites& 
     for (const Contest& contest : board.contests)
       for (const BoardEntry& entry : contest.entries)
         if (!entry.has_speed && entry.outcome != Outcome::skipped &&
-            !failed[kernel_of(*entry.row)] && entry.known.empty())
+            !failed[kernel_of(*entry.row)] && entry.known.empty()) {
+          any = true;
           suites[entry.row->kernel].add(
               failed_check(entry.row->kernel + ".timed", entry.row->workload + " on " + board.name,
                            std::string(word(entry.outcome)),
                            fmt::format("{}: {}", entry.outcome, entry.reason)));
+        }
+  return any;
 }
 
 /// Of the run itself: one that failed for a reason that no row states must not be green.
@@ -110,7 +114,7 @@ std::string render_junit(const Results& results, const Summary& summary) {
     any_failed |= check.standing == Standing::failed && !check.is_known;
     suites[suite_name(row)].add(std::move(check));
   }
-  add_broken_timings(summary, results, suites);
+  any_failed |= add_broken_timings(summary, results, suites);
   add_run(results, summary, any_failed, suites["ropewalk"]);
   Document out{"ropewalk", summary.standing};
   for (auto& [name, suite] : suites) {

@@ -109,7 +109,7 @@ inline constexpr auto fields_of<VerdictRow> = std::tuple{
           "of the property: rotation, laws, memory, sequences, sizes, axes, norm or append", true},
     Field{"cause_ids", &VerdictRow::cause_ids, "",
           "of a failure: identifiers of what is wrong; failures of a kernel that share one are of "
-          "one cause",
+          "one cause, but for put_right and only_outside, which say what a nameless one is like",
           true},
     Field{"unwatched", &VerdictRow::unwatched, "",
           "of PASS: what could not be watched or judged here, which reason says too; else empty",
