@@ -121,7 +121,7 @@ list(FILTER files EXCLUDE REGEX "^(build|cmake-build|ropewalk-out|shared|[.]git)
 foreach(file IN LISTS files)
   if(NOT EXISTS ${SOURCE_DIR}/${file})
     continue()  # git knows it, but it is deleted
-  elseif(file MATCHES "_test\\.cpp$|^tools/tests/.*\\.(cpp|h|c)$")
+  elseif(file MATCHES "_test\\.cpp$|^tools/tests/.*\\.(cpp|h|c|txt)$|^tools/tests/transcripts/tools/")
     set(kind tests)
   elseif(file MATCHES "\\.(cpp|h|c|cu|inc)$")
     set(kind source)
