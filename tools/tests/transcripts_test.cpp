@@ -1,6 +1,6 @@
 // Runs the transcripts, which say what a user types and gets: the files of the folder transcripts,
 // and the console blocks of documents that begin with a command that is there in tests. The syntax
-// is cram's (docs/decisions/transcripts.md):
+// is cram's (docs/decisions/0075-transcripts.md):
 //
 //     $ command        runs in a shell, with `> ` before its further lines; all commands of a file
 //                      share a shell, a folder of their own, and the plugins of this build
@@ -30,8 +30,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path source = ROPEWALK_SOURCE_DIR;
-const std::string folder_of_transcripts = "tools/tests/transcripts/";
+const fs::path source = ROPEWALK_SOURCE_DIR, build = fs::path(ROPEWALK_EXECUTABLE).parent_path();
+const fs::path folder_of_transcripts = "tools/tests/transcripts";
+const std::string mark_of_errors = "2> ", glob = " (glob)";
 bool update = false;
 
 using Lines = std::vector<std::string>;
@@ -43,65 +44,59 @@ Lines lines_of(const std::string& text) {
   return lines;
 }
 
-/// A command and what follows it in the file: the output, and the exit code if it is not 0.
+/// A command, what its file says of it, and what came.
 struct Step {
   std::string command;
-  Lines expected;
-  int code = 0;
-  std::size_t from = 0, to = 0;  ///< the lines of the file with the output and the code
+  std::size_t from, to;  ///< the lines of the file with the output and the code
+  Lines expected = {}, came = {};
+  int code = 0, code_that_came = -1;  ///< -1: it was not reached
 };
 
 struct Transcript {
   Lines lines;
-  std::string indent;  ///< of commands and outputs; other lines are comments
+  std::string indent;  ///< of commands and outputs; none in a document
   std::vector<Step> steps;
   std::string files;  ///< shell commands that write the files that a document shows
 };
 
 /// Takes the exit code off the end of the lines, and empty lines, which only divide the file.
 void finish(Step& step) {
-  while (step.to > step.from && step.expected.back().empty()) step.expected.pop_back(), --step.to;
+  Lines& lines = step.expected;
+  for (; !lines.empty() && lines.back().empty(); --step.to) lines.pop_back();
   std::smatch code;
-  if (step.to == step.from ||
-      !std::regex_match(step.expected.back(), code, std::regex(R"(\[(\d+)\])")))
-    return;
+  if (lines.empty() || !std::regex_match(lines.back(), code, std::regex(R"(\[(\d+)\])"))) return;
   step.code = std::stoi(code[1]);
-  step.expected.pop_back();
+  lines.pop_back();
 }
 
 Transcript read(const fs::path& file) {
-  Transcript t;
-  t.lines = lines_of(slurp(file));
-  const bool document = file.extension() == ".md";
-  if (!document) t.indent = "  ";
-  std::string language = document ? "text" : "console";
-  bool open = false;  // the last step may go on
+  const bool is_document = file.extension() == ".md";
+  Transcript t{lines_of(slurp(file)), is_document ? "" : "  ", {}, {}};
+  const std::regex runs("\\$ (ropewalk|sed) "), named(R"((?:#|//) ([a-z_]+\.(?:py|cpp|json)))");
+  bool inside = !is_document, open = false;  // in a block; the last step may go on
   for (std::size_t i = 0; i < t.lines.size(); ++i) {
     const std::string& line = t.lines[i];
-    const auto starts = [&](const std::string& mark) { return line.starts_with(t.indent + mark); };
-    if (document && line.starts_with("```")) {
-      language = line.substr(3);
+    const bool indented = inside && line.starts_with(t.indent);
+    const std::string text = indented ? line.substr(t.indent.size()) : "";
+    std::smatch name;
+    if (is_document && line.starts_with("```")) {
       const std::string next = i + 1 < t.lines.size() ? t.lines[i + 1] : "";
+      // .ci/readme_blocks runs the other ones
+      inside = line == "```console" &&
+               std::regex_search(next, runs, std::regex_constants::match_continuous);
       open = false;
-      std::smatch name;  // a block that begins with the name of a file in a comment is that file
-      if (std::regex_match(next, name, std::regex(R"((?:#|//) ([a-z_]+\.(?:py|cpp|json)))"))) {
-        t.files += "cat >" + name[1].str() + " <<'END OF FILE'\n";
-        for (++i; t.lines[i] != "```"; ++i) t.files += t.lines[i] + "\n";
-        t.files += "END OF FILE\n";
-      } else if (language == "console" &&
-                 !std::regex_search(next, std::regex("^\\$ (ropewalk|sed) "))) {
-        language = "sh";  // .ci/readme_blocks runs these
-      }
-    } else if (language != "console") {
-      continue;
-    } else if (starts("$ ")) {
-      t.steps.push_back({line.substr(t.indent.size() + 2), {}, 0, i + 1, i + 1});
+      if (line == "```" || !std::regex_match(next, name, named)) continue;
+      t.files += "cat >" + name[1].str() + " <<'END OF FILE'\n";
+      while (t.lines[++i] != "```") t.files += t.lines[i] + "\n";
+      t.files += "END OF FILE\n";
+    } else if (text.starts_with("$ ")) {
+      t.steps.push_back({text.substr(2), i + 1, i + 1});
       open = true;
-    } else if (open && starts("> ") && t.steps.back().expected.empty()) {
-      t.steps.back().command += "\n" + line.substr(t.indent.size() + 2);
+    } else if (open && text.starts_with("> ") && t.steps.back().expected.empty()) {
+      t.steps.back().command += "\n" + text.substr(2);
       t.steps.back().from = t.steps.back().to = i + 1;
-    } else if (open && (line.empty() || starts(""))) {
-      t.steps.back().expected.push_back(line.substr(std::min(line.size(), t.indent.size())));
+    } else if (open && (indented || line.empty())) {
+      t.steps.back().expected.push_back(text);
       t.steps.back().to = i + 1;
     } else {
       open = false;
@@ -111,150 +106,130 @@ Transcript read(const fs::path& file) {
   return t;
 }
 
-// ---- comparing
-
-/// A line with placeholders as a regular expression: <n> is a number, <s> a duration, and * any
-/// text if the line ends with " (glob)". The figures of a document are examples.
-std::optional<std::regex> pattern_of(std::string line, bool document) {
-  const std::regex figure("(^|[^A-Za-z0-9_])-?[0-9][0-9.,]*(?:e[-+]?[0-9]+)?");
-  if (document) line = std::regex_replace(line, figure, "$1<n>");
-  const std::string mark = " (glob)";
-  const bool glob = line.ends_with(mark);
-  if (glob) line.erase(line.size() - mark.size());
-  if (!glob && line.find("<n>") == line.npos && line.find("<s>") == line.npos) return std::nullopt;
-  std::string p = std::regex_replace(line, std::regex(R"([.^$|()\[\]{}*+?\\])"), R"(\$&)");
-  if (glob) p = std::regex_replace(p, std::regex(R"(\\\*)"), ".*");
-  p = std::regex_replace(p, std::regex("<n>"), R"(-?[0-9][0-9.,]*(?:e[-+]?[0-9]+)?)");
-  p = std::regex_replace(p, std::regex("<s>"), R"([0-9]+(?:\.[0-9]+)? (?:s|min|ms)(?: [0-9]+ s)?)");
-  return std::regex(p);
+/// A line as a regular expression, if it has placeholders. In a document figures are examples.
+std::optional<std::regex> pattern_of(std::string line, bool is_document) {
+  const auto replace = [&](const std::string& pattern, const char* with) {
+    line = std::regex_replace(line, std::regex(pattern), with);
+  };
+  const bool is_glob = line.ends_with(glob);
+  if (is_glob) line.erase(line.size() - glob.size());
+  if (is_document) replace("(^|[^A-Za-z0-9_])-?[0-9][0-9.,]*(?:e[-+]?[0-9]+)?", "$1<n>");
+  if (!is_glob && line.find("<n>") == line.npos && line.find("<s>") == line.npos) return {};
+  replace(R"([.^$|()\[\]{}*+?\\])", R"(\$&)");
+  if (is_glob) replace(R"(\\\*)", ".*");
+  replace("<n>", R"(-?[0-9][0-9.,]*(?:e[-+]?[0-9]+)?)");
+  replace("<s>", R"([0-9]+(?:\.[0-9]+)? (?:s|min|ms)(?: [0-9]+ s)?)");
+  return std::regex(line);
 }
 
-struct Aligned {
-  char kind;  ///< ' ' as expected, '-' did not come, '+' came and is not expected
-  std::string line;
-};
+bool is_left_out(const std::string& line) {
+  return line == "..." || line == mark_of_errors + "...";
+}
 
-/// The expected lines beside those that came, with as few differences as possible. A line "..."
-/// stands for any lines of standard output, "2> ..." for any of standard error.
-std::vector<Aligned> align(const Lines& expected, const Lines& came, bool document) {
+/// The expected lines beside those that came, with as few differences as possible. Each begins with
+/// ' ' if it came as expected, with '-' if it did not come, and with '+' if it is not expected.
+Lines align(const Lines& expected, const Lines& came, bool is_document) {
   const std::size_t rows = expected.size(), columns = came.size();
   std::vector<std::optional<std::regex>> patterns;
-  for (const std::string& line : expected) patterns.push_back(pattern_of(line, document));
-  const auto fits = [&](std::size_t i, std::size_t j) {
-    return expected[i] == came[j] || (patterns[i] && std::regex_match(came[j], *patterns[i]));
+  for (const std::string& line : expected) patterns.push_back(pattern_of(line, is_document));
+  struct Best {
+    std::size_t cost = 0;               ///< of the lines from here on
+    std::size_t rows = 0, columns = 0;  ///< that the first of them takes
+    char kind = 0;
   };
-  const auto dots = [&](std::size_t i) { return expected[i] == "..." || expected[i] == "2> ..."; };
-  const auto swallows = [&](std::size_t i, std::size_t j) {
-    return dots(i) && expected[i].starts_with("2> ") == came[j].starts_with("2> ");
-  };
-  std::vector<std::vector<std::size_t>> cost(rows + 1, std::vector<std::size_t>(columns + 1));
-  std::vector<std::vector<char>> step(rows + 1, std::vector<char>(columns + 1, ' '));
+  std::vector<std::vector<Best>> best(rows + 1, std::vector<Best>(columns + 1));
   for (std::size_t i = rows + 1; i-- > 0;)
     for (std::size_t j = columns + 1; j-- > 0;) {
-      std::size_t best = i == rows && j == columns ? 0 : rows + columns + 1;
-      const auto may = [&](bool allowed, char kind, std::size_t price, std::size_t di,
-                           std::size_t dj) {
-        if (!allowed || i + di > rows || j + dj > columns) return;
-        if (price + cost[i + di][j + dj] >= best) return;
-        best = price + cost[i + di][j + dj];
-        step[i][j] = kind;
+      if (i == rows && j == columns) continue;
+      best[i][j].cost = rows + columns + 1;
+      const auto may = [&](std::size_t di, std::size_t dj, char kind) {
+        const std::size_t cost = best[i + di][j + dj].cost + (kind == '-' || kind == '+');
+        if (cost < best[i][j].cost) best[i][j] = {cost, di, dj, kind};
       };
-      may(i < rows && j < columns && fits(i, j), '=', 0, 1, 1);
-      may(i < rows && j < columns && swallows(i, j), '.', 0, 0, 1);
-      may(i < rows && dots(i), 'e', 0, 1, 0);
-      may(i < rows, '-', 1, 1, 0);
-      may(j < columns, '+', 1, 0, 1);
-      cost[i][j] = best;
+      const bool both = i < rows && j < columns, any = i < rows && is_left_out(expected[i]);
+      if (both &&
+          (expected[i] == came[j] || (patterns[i] && std::regex_match(came[j], *patterns[i]))))
+        may(1, 1, ' ');
+      if (both && any &&
+          expected[i].starts_with(mark_of_errors) == came[j].starts_with(mark_of_errors))
+        may(0, 1, 0);
+      if (any) may(1, 0, ' ');
+      if (i < rows) may(1, 0, '-');
+      if (j < columns) may(0, 1, '+');
     }
-  std::vector<Aligned> out;
+  Lines out;
   for (std::size_t i = 0, j = 0; i < rows || j < columns;) {
-    const char s = step[i][j];
-    if (s == '=' || s == 'e') out.push_back({' ', expected[i]});
-    if (s == '-') out.push_back({'-', expected[i]});
-    if (s == '+') out.push_back({'+', came[j]});
-    i += s == '=' || s == 'e' || s == '-';
-    j += s == '=' || s == '.' || s == '+';
+    const Best& b = best[i][j];
+    if (b.kind != 0) out.push_back(b.kind + (b.kind == '+' ? came[j] : expected[i]));
+    i += b.rows, j += b.columns;
   }
   return out;
 }
 
-// ---- running
+/// Takes what one step printed off the text, up to the line with `salt`, and its exit code.
+std::string take(std::string& text, const std::string& salt, int& code) {
+  const auto at = text.find("\n" + salt);
+  std::string printed = text.substr(0, at);
+  code = at == text.npos ? -1 : std::stoi(text.substr(at + 1 + salt.size()));
+  text.erase(0, at == text.npos ? at : text.find('\n', at + 1) + 1);
+  if (!printed.empty() && printed.back() != '\n') printed += " (no-eol)";
+  return printed.erase(printed.find_last_not_of('\n') + 1);
+}
 
-const std::string salt = "==== end of a step of a transcript";
-
-/// What each step printed. A folder of its own has links to the plugins of this build and to the
-/// planted files of Python. Its path has the same length everywhere, as lines are wrapped.
-struct Ran {
-  int code;
-  std::vector<Lines> came;
-  std::vector<int> codes;
-};
-
-Ran run(const Transcript& t) {
-  std::string folder = "/tmp/ropewalk-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) return {1, {}, {}};
-  const fs::path build = fs::path(ROPEWALK_EXECUTABLE).parent_path(), bin = folder + ".bin";
-  std::string script = "exec </dev/null\ncd " + folder + "\n";
-  script += "ln -s " + build.string() + "/tools/testing/*.so " + build.string() + "/*mutants.so " +
-            build.string() + "/harness/testing/*.so .\n" + "cp -r '" + source.string() +
-            "'/tools/tests/python/* .\n";
-  script += "export PATH='" + bin.string() + "':'" + build.string() + "':$PATH LC_ALL=C.UTF-8 " +
-            "PYTHONDONTWRITEBYTECODE=1 SOURCE='" + source.string() + "'\n" +
-            "unset ROPEWALK_PYTHON\n";
-#ifdef ROPEWALK_SANITIZED
-  script += "export SANITIZED=1\n";
-#endif
+/// Runs the commands in a folder with the plugins of this build and the planted files of Python,
+/// until one of them ends the shell. Returns its exit code. The path of the folder has the same
+/// length everywhere, as lines are wrapped.
+int run(Transcript& t) {
+  std::string folder = "/tmp/ropewalk-XXXXXX", salt = "==== a step ended with ";
+  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no folder in /tmp");
+  const fs::path bin = folder + ".bin";
   fs::create_directories(bin);
   for (const auto& tool : fs::directory_iterator(source / folder_of_transcripts / "tools"))
     fs::create_symlink(tool.path(), bin / tool.path().filename());
-  std::ofstream(bin / "python3") << "#!/bin/sh\nexec '" << python_with("numpy") << "' \"$@\"\n";
+  spill(bin / "python3", "#!/bin/sh\nexec '" + python_with("numpy") + "' \"$@\"\n");
   fs::permissions(bin / "python3", fs::perms::owner_all);
-  script += t.files;
+#ifdef ROPEWALK_SANITIZED
+  const std::string sanitized = "export SANITIZED=1\n";
+#else
+  const std::string sanitized = "unset SANITIZED\n";
+#endif
+  std::string script = "exec </dev/null; unset ROPEWALK_PYTHON; cd " + folder + "\nSOURCE='" +
+                       source.string() + "' BUILD='" + build.string() + "'\n" + sanitized +
+                       "ln -s \"$BUILD\"/tools/testing/*.so \"$BUILD\"/harness/testing/*.so "
+                       "\"$BUILD\"/*mutants.so .; cp -r \"$SOURCE\"/tools/tests/python/* .\n"
+                       "export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PATH=" +
+                       bin.string() + ":\"$BUILD\":\"$PATH\"\n" + t.files;
+  const std::string end = "printf '\\n" + salt + "%d\\n' $code";
   for (const Step& step : t.steps)
-    script += "{ " + step.command + "\n}; status=$?; printf '\\n" + salt +
-              " %d\\n' $status; printf '\\n" + salt + "\\n' >&2\n";
-  const Result r = shell(script);
-  Ran ran{r.code, {}, {}};
-  std::istringstream out(r.out), err(r.err);
-  const auto chunk = [&](std::istringstream& stream, const std::string& mark, Lines& lines) {
-    std::string line;
-    Lines read;
-    while (std::getline(stream, line) && !line.starts_with(salt)) read.push_back(line);
-    if (!read.empty() && read.back().empty())
-      read.pop_back();
-    else if (!read.empty())
-      read.back() += " (no-eol)";
-    while (!read.empty() && read.back().empty()) read.pop_back();
-    for (const std::string& text : read) {
-      std::string shown = mark + text;
-      for (auto at = shown.find(folder); at != shown.npos; at = shown.find(folder, at))
-        shown.replace(at, folder.size(), "<dir>");
-      lines.push_back(shown);
-    }
-    return line.starts_with(salt) ? line.substr(salt.size()) : "";
-  };
-  for (std::size_t i = 0; i < t.steps.size(); ++i) {
-    Lines& lines = ran.came.emplace_back();
-    const std::string code = chunk(out, "", lines);
-    chunk(err, "2> ", lines);
-    ran.codes.push_back(code.empty() ? r.code : std::stoi(code));
-    if (code.empty()) break;  // the shell ended here
+    script += "{ " + step.command + "\n}; code=$?; " + end + "; " + end + " >&2\n";
+  Result r = shell(script);
+  for (std::string* text : {&r.out, &r.err})
+    for (auto at = text->find(folder); at != text->npos; at = text->find(folder, at))
+      text->replace(at, folder.size(), "<dir>");
+  for (Step& step : t.steps) {
+    int code;
+    step.came = lines_of(take(r.out, salt, step.code_that_came));
+    for (const std::string& line : lines_of(take(r.err, salt, code)))
+      step.came.push_back(mark_of_errors + line);
+    if (step.code_that_came >= 0) continue;
+    step.code_that_came = r.code;
+    break;
   }
   fs::remove_all(folder);
   fs::remove_all(bin);
-  return ran;
+  return r.code;
 }
 
-// ---- the tests
-
+/// The names of all transcripts, and of all documents that have one.
 Lines transcripts() {
   Lines names;
-  for (const auto& [folder, kind] :
-       {std::pair{folder_of_transcripts, ".txt"}, {"docs", ".md"}, {"", ".md"}})
-    for (const auto& entry : fs::directory_iterator(source / folder))
-      if (entry.path().extension() == kind &&
-          (kind == std::string(".txt") || !read(entry.path()).steps.empty()))
-        names.push_back(fs::path(folder) / entry.path().filename());
+  for (const fs::path& folder : {folder_of_transcripts, fs::path("docs"), fs::path()})
+    for (const auto& entry : fs::directory_iterator(source / folder)) {
+      const auto kind = entry.path().extension();
+      if (folder == folder_of_transcripts ? kind == ".txt"
+                                          : kind == ".md" && !read(entry.path()).steps.empty())
+        names.push_back(folder / entry.path().filename());
+    }
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -262,57 +237,49 @@ Lines transcripts() {
 class Transcripts : public testing::TestWithParam<std::string> {};
 
 TEST_P(Transcripts, Hold) {
-  const fs::path file = source / GetParam();
-  Transcript t = read(file);
-  ASSERT_FALSE(t.steps.empty()) << file << " has no command";
+  Transcript t = read(source / GetParam());
+  ASSERT_FALSE(t.steps.empty()) << "no command in it";
   if (t.files.find(".py") != t.files.npos && python_with("numpy").empty())
     GTEST_SKIP() << "no python3 here has numpy";
-  const Ran ran = run(t);
-  if (ran.code == 80) GTEST_SKIP() << "something that it needs is not here";
-  std::size_t literal = 0, left_out = 0;
-  for (std::size_t i = t.steps.size(); i-- > 0;) {
-    const Step& step = t.steps[i];
-    for (const std::string& line : step.expected)
-      (line == "..." || line == "2> ..." ? left_out : literal) += 1;
-    if (i >= ran.came.size()) {
-      ADD_FAILURE() << GetParam() << ":" << step.from << ": not reached: $ " << step.command;
-      continue;
-    }
-    const auto aligned = align(step.expected, ran.came[i], t.indent.empty());
+  const bool is_skipped = run(t) == 80;
+  std::size_t lines = 0, left_out = 0;
+  for (auto step = t.steps.rbegin(); step != t.steps.rend(); ++step) {
+    for (const std::string& line : step->expected) ++(is_left_out(line) ? left_out : lines);
+    if (is_skipped && (step->code_that_came == 80 || step->code_that_came == -1)) continue;
+    const Lines aligned = align(step->expected, step->came, t.indent.empty());
     std::string shown;
-    bool same = ran.codes[i] == step.code;
-    for (const Aligned& a : aligned) same = same && a.kind == ' ';
-    for (const Aligned& a : aligned) shown += a.kind + (" " + a.line) + "\n";
-    if (same) continue;
-    if (update) {
-      Lines now;
-      for (const Aligned& a : aligned)
-        if (a.kind != '-') now.push_back(a.line.empty() ? "" : t.indent + a.line);
-      if (ran.codes[i] != 0) now.push_back(t.indent + "[" + std::to_string(ran.codes[i]) + "]");
-      const auto at = [&](std::size_t n) {
-        return t.lines.begin() + static_cast<std::ptrdiff_t>(n);
-      };
-      t.lines.insert(t.lines.erase(at(step.from), at(step.to)), now.begin(), now.end());
-      continue;
+    bool same = step->code == step->code_that_came;
+    for (const std::string& line : aligned) {
+      same = same && line[0] == ' ';
+      shown += line + "\n";
     }
-    ADD_FAILURE() << GetParam() << ":" << step.from << ": $ " << step.command << "\n"
-                  << "exit code " << ran.codes[i] << ", expected " << step.code
-                  << "; - did not come, + came:\n"
-                  << shown;
+    if (same) continue;
+    if (!update)
+      ADD_FAILURE() << GetParam() << ":" << step->from << ": $ " << step->command << "\nexit code "
+                    << step->code_that_came << ", expected " << step->code
+                    << "; '-' did not come, '+' came and is not expected\n"
+                    << shown;
+    Lines now;
+    for (const std::string& line : aligned)
+      if (line[0] != '-') now.push_back(line.size() == 1 ? "" : t.indent + line.substr(1));
+    if (step->code_that_came != 0)
+      now.push_back(t.indent + "[" + std::to_string(step->code_that_came) + "]");
+    const auto begin = t.lines.begin();
+    const auto at =
+        t.lines.erase(begin + std::ptrdiff_t(step->from), begin + std::ptrdiff_t(step->to));
+    t.lines.insert(at, now.begin(), now.end());
   }
-  if (update) {
-    std::ofstream out(file);
-    for (const std::string& line : t.lines) out << line << "\n";
-  }
-  EXPECT_GE(literal, left_out) << "a transcript has more lines than it leaves out";
+  std::string text;
+  for (const std::string& line : t.lines) text += line + "\n";
+  if (update) spill(source / GetParam(), text);
+  EXPECT_GE(lines, left_out) << "it leaves out more than it shows";
+  if (is_skipped) GTEST_SKIP() << "what it needs is not here";
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Transcripts, testing::ValuesIn(transcripts()), [](const auto& one) {
-  std::string name = fs::path(one.param).replace_extension().string();
-  if (name.starts_with(folder_of_transcripts)) name.erase(0, folder_of_transcripts.size());
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
+  fs::path name = fs::path(one.param).replace_extension();
+  if (name.parent_path() == folder_of_transcripts) name = name.filename();
+  return std::regex_replace(name.string(), std::regex("[^a-z0-9A-Z]"), "_");
 });
 
 }  // namespace
