@@ -1,5 +1,6 @@
-// A plugin for exhaustive_test with angles of its own. It is right except for the fault that
-// FAR_FAULT in the environment asks for: at one pair of one far position, or in calls of one kind.
+// A plugin for the transcript exhaustive with angles of its own. It is right except for the fault
+// that FAR_FAULT in the environment asks for: at one pair of one far position, or in calls of one
+// kind.
 #include <cmath>
 #include <csignal>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Kernels for shape_test. Some take the heads of one model alone, as many kernels for GPUs do. Some
-// take any shape and are wrong in one.
+// Kernels for the transcript one_shape. Some take the heads of one model alone, as many kernels for
+// GPUs do. Some take any shape and are wrong in one.
 #include <algorithm>
 #include <complex>
 

@@ -93,7 +93,9 @@ std::string csv_of(const std::vector<NamedCurve>& curves) {
 
 /// Writes CSV and SVG. Throws std::runtime_error without gnuplot.
 void write_curves(const std::string& folder) {
-  std::filesystem::create_directories(folder);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UsageError("cannot make the folder " + folder + ": " + error.message());
   for (const auto& [name, chart, curves] : curve_charts()) {
     const std::filesystem::path file = std::filesystem::path(folder) / name;
     write_whole_file(file.string() + ".csv", csv_of(curves));

@@ -88,7 +88,9 @@ std::optional<ShardRun> read_run(const fs::path& folder) {
 
 std::vector<ShardRun> runs_in(const fs::path& folder) {
   std::set<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(folder)) entries.insert(entry.path());
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) entries.insert(entry.path());
+  if (error) throw UsageError(folder.string() + ": cannot be read: " + error.message());
   std::vector<ShardRun> runs;
   for (const fs::path& entry : entries) {
     auto run = read_run(entry);

@@ -1,5 +1,5 @@
-// Kernels for causes_test, and for sentences_test: for each sentence of an explanation one of which
-// it is true, and one that looks alike. Positions are packed int32.
+// Kernels for the transcript causes, and for sentences_test: for each sentence of an explanation
+// one of which it is true, and one that looks alike. Positions are packed int32.
 #include <limits>
 #include <vector>
 
@@ -244,7 +244,8 @@ const auto scale_kept = rotating<[](const rope_problem& p, const Head<float>& he
   right_head(seen, head);
 }>("causes_scale_kept");
 
-// ---- for causes_test: a sign error that many properties find, and another error beside it
+// ---- for the transcript causes: a sign error that many properties find, and another error beside
+// it
 
 void wrong_sign(const rope_problem& p, const Head<float>& head) {
   const I half = p.rotary_dim / 2;

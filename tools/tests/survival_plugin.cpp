@@ -1,4 +1,4 @@
-// Kernels for survival_test: what must neither end a run nor be called what it is not.
+// Kernels for the transcript survival: what must neither end a run nor be called what it is not.
 #include <unistd.h>
 
 #include <cmath>
