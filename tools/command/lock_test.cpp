@@ -1,4 +1,4 @@
-// Only one run at a time writes to a folder, and a run that was killed leaves it free.
+// A run that was killed leaves its folder free.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <map>
 #include <string>
 
 #include "tools/tests/shell.h"
@@ -15,16 +14,6 @@
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string quick = "verify --kernel plain --property norm --cases 2 --out ";
-const std::string piece = "verify --exhaustive --kernel phase --positions 0:4095 --rotary-dim 2 ";
-
-std::map<std::string, std::string> files_of(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::directory_iterator(folder))
-    files[entry.path().filename().string()] = slurp(entry.path());
-  return files;
-}
 
 /// Locks a folder from this process, as a run does.
 class FolderHeld {
@@ -41,42 +30,6 @@ class FolderHeld {
   int descriptor_;
   bool free_;
 };
-
-TEST(Folder, TakesOneRunAtATime) {
-  const fs::path out = fresh();
-  ASSERT_EQ(ropewalk(piece + "--out " + out.string()).code, 0);
-  const std::string results = (out / "results.jsonl").string();
-  const auto before = files_of(out);
-  const std::string to = "--out " + out.string();
-  const std::string verbs[] = {quick + out.string(),
-                               piece + to,
-                               "bench --profile smoke --kernel plain " + to,
-                               "run --profile smoke --kernel plain " + to,
-                               "merge " + results + " " + to,
-                               "report " + results,
-                               "report " + results + " " + to};
-  {
-    const FolderHeld held(out);
-    ASSERT_TRUE(held.was_free());
-    for (const std::string& verb : verbs) {
-      const Result r = ropewalk(verb);
-      expect_one_line(r, {out.string() + ": ", " writes there; wait until it ends"});
-      EXPECT_TRUE(files_of(out) == before) << verb;
-    }
-    // A run that writes elsewhere may read there.
-    EXPECT_EQ(ropewalk("report " + results + " --out " + fresh("elsewhere").string()).code, 0);
-  }
-  EXPECT_EQ(ropewalk("report " + results).code, 0);
-}
-
-TEST(Folder, IsNotLeftBehindByARefusedRun) {
-  const fs::path out = fresh();
-  for (const char* verb : {"merge no/where.jsonl", "report no/where.jsonl",
-                           "bench --baseline nobody", "verify --exhaustive --kernel nobody"}) {
-    EXPECT_EQ(ropewalk(std::string(verb) + " --out " + out.string()).code, 2) << verb;
-    EXPECT_FALSE(fs::exists(out)) << verb;
-  }
-}
 
 // The file is read while a kernel hangs, so it must hold the run row before any result. Then the
 // run is killed, and no worker of its judges keeps the lock.
@@ -104,15 +57,6 @@ TEST(Folder, IsFreeOnceItsRunWasKilled) {
   for (int wait = 0; wait < 100 && !is_free; ++wait, usleep(20'000))
     is_free = FolderHeld(out).was_free();
   EXPECT_TRUE(is_free);
-}
-
-TEST(Recorder, TakesBackTheRowOfARunThatIsRefused) {
-  const fs::path out = fresh();
-  ASSERT_EQ(ropewalk(quick + out.string()).code, 0);
-  const std::string before = slurp(out / "results.jsonl");
-  EXPECT_EQ(ropewalk("bench --baseline nobody --out " + out.string()).code, 2);
-  EXPECT_EQ(ropewalk("verify --property nothing --out " + out.string()).code, 2);
-  EXPECT_EQ(slurp(out / "results.jsonl"), before);
 }
 
 }  // namespace
