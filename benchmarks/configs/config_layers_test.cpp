@@ -21,16 +21,12 @@ TEST(ConfigLayers, LayersThatRotateDifferently) {
       "layer_types": ["sliding_attention", "sliding_attention", "full_attention"])");
   const ModelConfig config = parse(old);
   ASSERT_EQ(config.layers.size(), 2u);
-  EXPECT_EQ(config.layers[0].name, "full_attention");
-  EXPECT_EQ(config.layers[0].count, 1);
-  EXPECT_EQ(config.layers[0].shape,
-            config.shape.name.empty() ? Workload() : config.layers[0].shape);
-  EXPECT_EQ(config.shape.scaling, "linear");
-  EXPECT_EQ(config.layers[1].count, 2);
-  EXPECT_EQ(config.layers[1].shape.rope_theta, 5000);
-  EXPECT_EQ(config.layers[1].shape.scaling, "none");
-  const ModelConfig sliding = parse(old, {.layer = "sliding_attention"});
-  EXPECT_EQ(sliding.shape.rope_theta, 5000);
+  const std::string full = "q 4x16+0 k 2x16+0, 16 by 1000000, half_split, linear";
+  const std::string slides = "q 4x16+0 k 2x16+0, 16 by 5000, half_split, none";
+  EXPECT_EQ(shown(config.layers[0]), "1 full_attention: " + full);
+  EXPECT_EQ(shown(config.layers[1]), "2 sliding_attention: " + slides);
+  EXPECT_EQ(shown(config.shape), full);
+  EXPECT_EQ(shown(parse(old, {.layer = "sliding_attention"}).shape), slides);
   expect_refused(old, "FILE: layer_types: --layer other ", "sliding_attention", {.layer = "other"});
   expect_refused(toy, "FILE: layer_types: --layer other: ", "alike", {.layer = "other"});
   EXPECT_EQ(parse(gemma("")).layers[1].shape.rope_theta, 10000) << "of the code of the type";
@@ -46,12 +42,12 @@ TEST(ConfigLayers, LayersThatRotateDifferently) {
 TEST(ConfigLayers, LayersWithoutRotation) {
   const ModelConfig hybrid =
       parse(and_also("\"layer_types\": [\"linear_attention\", \"full_attention\", \"conv\"]"));
+  const std::string rotated = "q 4x16+0 k 2x16+0, 16 by 10000, half_split, none";
   ASSERT_EQ(hybrid.layers.size(), 3u);
-  EXPECT_TRUE(hybrid.layers[0].rotated);
-  EXPECT_EQ(hybrid.layers[0].count, 1);
+  EXPECT_EQ(shown(hybrid.layers[0]), "1 rotated: " + rotated);
+  EXPECT_EQ(shown(hybrid.layers[1]), "1 linear_attention: -");
+  EXPECT_EQ(shown(hybrid.layers[2]), "1 conv: -");
   EXPECT_TRUE(has(hybrid.not_timed, "layers that are not rotated"));
-  EXPECT_FALSE(hybrid.layers[1].rotated);
-  EXPECT_EQ(hybrid.layers[2].name, "conv");
   EXPECT_TRUE(parse(and_also("\"layer_types\": [\"full_attention\"]")).layers.empty());
   const auto unrotated = [](const std::string& type, const std::string& more) {
     return parse(R"({"model_type": ")" + type + R"(", "num_attention_heads": 4, "rope_theta": 10000,
@@ -81,7 +77,7 @@ TEST(ConfigLayers, LayersWithoutRotation) {
                  "num_hidden_layers is 4");
   const auto swa = unrotated("granite_swa", "\"layer_rope_theta\": [10000, 0, 5000, 10000]");
   ASSERT_EQ(swa.size(), 3u);
-  EXPECT_EQ(swa[0].count, 2);
+  EXPECT_EQ(shown(swa[0]), "2 theta-10000: " + rotated);
   EXPECT_EQ(swa[1].shape.rope_theta, 5000);
   EXPECT_FALSE(swa[2].rotated);
 }
@@ -119,13 +115,9 @@ TEST(ConfigLayers, TypesWithKeysOfTheirOwn) {
   EXPECT_EQ(k_heads(", \"multi_query\": false"), 8);
   EXPECT_EQ(k_heads(", \"new_decoder_architecture\": true, \"num_kv_heads\": 2"), 2);
   EXPECT_EQ(k_heads(", \"new_decoder_architecture\": true"), 8);
-  expect_refused(R"({"model_type": "falcon", "alibi": true})", "FILE: alibi: ", "rotates nothing");
   const std::string glm = R"({"model_type": "chatglm", "num_attention_heads": 8, "kv_channels": 32,
       "multi_query_attention": true, "multi_query_group_num": 2)";
-  const Workload chat = parse(glm + "}").shape;
-  EXPECT_TRUE(has_heads(chat.tensors[1], 2, 32, 0));
-  EXPECT_EQ(chat.rotary_dim, 16);
-  EXPECT_EQ(chat.pairing, Pairing::interleaved);
+  EXPECT_EQ(shown(parse(glm + "}").shape), "q 8x32+0 k 2x32+0, 16 by 10000, interleaved, none");
   expect_refused(glm + ", \"rope_ratio\": 500}", "FILE: rope_ratio: ", "--theta");
   EXPECT_EQ(parse(glm + ", \"rope_ratio\": 500}", {.theta = 5e6}).shape.rope_theta, 5e6);
   const Workload alpha = parse(R"({"model_type": "hunyuan_v1_dense", "head_dim": 64,
@@ -133,32 +125,18 @@ TEST(ConfigLayers, TypesWithKeysOfTheirOwn) {
                              .shape;
   EXPECT_EQ(alpha.scaling, "none");
   EXPECT_DOUBLE_EQ(alpha.rope_theta, 10000 * std::pow(1000, 64.0 / 62));
-  expect_refused(R"({"model_type": "nemotron_h"})", "FILE: model_type: 'nemotron_h' ",
-                 "rotates nothing", halves);
-  expect_refused(R"({"model_type": "bert", "num_attention_heads": 4, "hidden_size": 64})",
-                 "FILE: model_type: 'bert' ", "rotates nothing", halves);
   EXPECT_EQ(parse(R"({"model_type": "blip-2", "text_config": {"model_type": "llama"}})").model_type,
             "llama");
-  expect_refused(R"({"model_type": "granitemoehybrid"})",
-                 "FILE: position_embedding_type: ", "rotates nothing", halves);
-  expect_refused(R"({"model_type": "cohere"})", "FILE: rope_theta: ", "releases");
-  expect_refused(R"({"model_type": "gpt_neox", "head_dim": 128})", "FILE: head_dim: ", "at odds");
   EXPECT_EQ(parse(R"({"model_type": "gpt_neox", "head_dim": 96})").shape.rotary_dim, 24);
-  const ModelConfig dbrx =
-      parse(R"({"model_type": "dbrx", "attn_config": {"rope_theta": 500000}})");
+  const auto dbrx = parse(R"({"model_type": "dbrx", "attn_config": {"rope_theta": 500000}})");
   EXPECT_EQ(dbrx.shape.rope_theta, 500000);
   EXPECT_TRUE(has(dbrx.assumed, "attn_config.rope_theta 500000 as stated; some releases do not"));
-  expect_refused(R"({"model_type": "dbrx", "rope_theta": 7, "attn_config": {"rope_theta": 5}})",
-                 "FILE: rope_theta: is 7", "leave one");
-  expect_refused(R"({"model_type": "gemma3"})", "FILE: text_config: ", "is missing");
 }
 
 TEST(ConfigLayers, TypesWhoseCodeLiesBesideTheModels) {
   const ModelConfig qwen = parse(R"({"model_type": "qwen", "num_attention_heads": 16,
       "kv_channels": 96, "rotary_emb_base": 20000, "rotary_pct": 0.5})");
-  EXPECT_TRUE(has_heads(qwen.shape.tensors[1], 16, 96, 0));
-  EXPECT_EQ(qwen.shape.rotary_dim, 48);
-  EXPECT_EQ(qwen.shape.rope_theta, 20000);
+  EXPECT_EQ(shown(qwen.shape), "q 16x96+0 k 16x96+0, 48 by 20000, half_split, none");
   EXPECT_TRUE(has(qwen.not_timed, "use_logn_attn"));
   const std::string pictures = R"({"model_type": "minicpmv", "num_attention_heads": 28,
       "hidden_size": 3584, "vision_config": {"head_dim": 16}, "rope_theta": 1000000)";
@@ -166,9 +144,7 @@ TEST(ConfigLayers, TypesWhoseCodeLiesBesideTheModels) {
   expect_refused(pictures + "}", "FILE: num_key_value_heads: ", "--kv-heads");
   const ModelConfig falcon = parse(R"({"model_type": "falcon_perception", "dim": 768, "n_heads": 12,
       "n_kv_heads": 4, "head_dim": 64})");
-  EXPECT_TRUE(has_heads(falcon.shape.tensors[1], 4, 64, 0));
-  EXPECT_EQ(falcon.shape.rotary_dim, 32);
-  EXPECT_EQ(falcon.shape.pairing, Pairing::interleaved);
+  EXPECT_EQ(shown(falcon.shape), "q 12x64+0 k 4x64+0, 32 by 10000, interleaved, none");
 }
 
 TEST(ConfigLayers, CompositesThatAreNotKnownKeepTheirTextModelInOneOfThese) {
@@ -211,7 +187,18 @@ TEST(ConfigLayers, TheWholeHeadIsAssumedWhereNoShareIsStated) {
 TEST(ConfigLayers, WhatTheTypeCannotUse) {
   const struct {
     const char *members, *start, *part;
+    ConfigAnswers answers = {};
   } faults[] = {
+      {R"("falcon", "alibi": true)", "alibi: ", "rotates nothing"},
+      {R"("nemotron_h")", "model_type: 'nemotron_h' ", "rotates nothing", halves},
+      {R"("bert", "num_attention_heads": 4, "hidden_size": 64)", "model_type: 'bert' ",
+       "rotates nothing", halves},
+      {R"("granitemoehybrid")", "position_embedding_type: ", "rotates nothing", halves},
+      {R"("cohere")", "rope_theta: ", "releases"},
+      {R"("gpt_neox", "head_dim": 128)", "head_dim: ", "at odds"},
+      {R"("dbrx", "rope_theta": 7, "attn_config": {"rope_theta": 5})", "rope_theta: is 7",
+       "leave one"},
+      {R"("gemma3")", "text_config: ", "is missing"},
       {R"("gemma3_text", "rope_scaling": {"type": "linear", "factor": 4})",
        "rope_scaling.type: ", "some releases"},
       {R"("llama", "layer_types": ["linear_attention", "odd"])", "layer_types: ", "is rotated"},
@@ -243,7 +230,7 @@ TEST(ConfigLayers, WhatTheTypeCannotUse) {
        "per_layer_config.x: ", "not a layer"}};
   for (const auto& each : faults)
     expect_refused(std::string(R"({"model_type": )") + each.members + "}",
-                   std::string("FILE: ") + each.start, each.part);
+                   std::string("FILE: ") + each.start, each.part, each.answers);
 }
 
 TEST(ConfigLayers, WhatTheTypeReadsElsewhere) {

@@ -13,12 +13,18 @@
 namespace ropewalk::bench {
 namespace {
 
+harness::Case model_of(double theta, const std::string& scaling, std::vector<double> values,
+                       std::int64_t rotary_dim = 64) {
+  harness::Case model;
+  model.rotary_dim = rotary_dim, model.rope_theta = theta;
+  model.scaling = scaling, model.scaling_values = std::move(values);
+  return model;
+}
+
 TEST(FrequencyDifference, TellsTheFirstAndTheLargestPair) {
   const std::vector<double> a = {1, 0.5, 0.25, 0}, b = {1, 0.5 + 0x1p-20, 0.125, 0.01};
   const FrequencyDifference found = difference_of(a, b);
-  EXPECT_EQ(found.count, 3U);
-  EXPECT_EQ(found.first, 1U);
-  EXPECT_EQ(found.largest, 2U);
+  EXPECT_EQ(std::tuple(found.count, found.first, found.largest), std::tuple(3U, 1U, 2U));
   const auto facts = difference_facts(a, b, found, "A", "B");
   ASSERT_EQ(facts.size(), 5U);
   EXPECT_EQ(facts[0].second, "3 of 4 pairs differ");
@@ -36,10 +42,7 @@ TEST(FrequencyDifference, AllowsTheRoundingOfF32AndNoMore) {
     for (const double theta : {1e4, 5e5, 1e7}) {
       const auto exact = inverse_frequencies(theta, rotary_dim);
       auto narrow = inverse_frequencies_f32(theta, rotary_dim);
-      harness::Case model;
-      model.rotary_dim = rotary_dim;
-      model.rope_theta = theta;
-      const auto allowed = f32_rounding(model);
+      const auto allowed = f32_rounding(model_of(theta, "none", {}, rotary_dim));
       EXPECT_EQ(difference_of(narrow, exact, allowed).count, 0U) << theta << " " << rotary_dim;
       narrow[3] *= 1 + 1e-5;
       EXPECT_EQ(difference_of(narrow, exact, allowed).first, 3U);
@@ -48,15 +51,10 @@ TEST(FrequencyDifference, AllowsTheRoundingOfF32AndNoMore) {
 
 // A ramp blends two frequencies, which costs as much more as they are apart.
 TEST(FrequencyDifference, AllowsMoreWhereARuleBlends) {
-  harness::Case model;
-  model.rotary_dim = 64;
-  model.scaling = "yarn";
-  model.scaling_values = {32, 4096, 32, 1, 0, 0, 0, 0};
-  const double last = f32_rounding(model).back();
-  EXPECT_NEAR((f32_rounding(model).front() * 0x1p24), 6, 1e-9) << "the first pair is kept";
-  model.scaling = "none";
-  model.scaling_values.clear();
-  EXPECT_NEAR((last - f32_rounding(model).back()) * 0x1p24, 64, 1e-9);
+  const auto yarn = f32_rounding(model_of(1e4, "yarn", {32, 4096, 32, 1, 0, 0, 0, 0}));
+  EXPECT_NEAR((yarn.front() * 0x1p24), 6, 1e-9) << "the first pair is kept";
+  const auto plain = f32_rounding(model_of(1e4, "none", {}));
+  EXPECT_NEAR((yarn.back() - plain.back()) * 0x1p24, 64, 1e-9);
 }
 
 TEST(FrequencyDifference, ReadsListsAsPythonPrintsThem) {
@@ -85,13 +83,6 @@ TEST(FrequencyDifference, ZerosAreExactWhereTheyMustBe) {
   EXPECT_EQ(of("tensor([0., 0., 1.])"), (std::vector<double>{0, 0, 0}));
   EXPECT_EQ(of("tensor([0.0000e+00, 0.0000e+00])"), (std::vector<double>{0, 0}));
   EXPECT_EQ(of("tensor([0.0000, 1.0000])"), (std::vector<double>{5e-5, 5e-5}));
-}
-
-harness::Case model_of(double theta, const std::string& scaling, std::vector<double> values) {
-  harness::Case model;
-  model.rotary_dim = 64, model.rope_theta = theta;
-  model.scaling = scaling, model.scaling_values = std::move(values);
-  return model;
 }
 
 /// What a list of a model's frequencies, each changed by `store`, is to the model in question. With
@@ -148,9 +139,8 @@ TEST(FrequencyDifference, AnAccountFitsEveryPair) {
               "these are zero, or below 1e-30: nothing turns");
   exchanged.values[3] = INFINITY;
   EXPECT_EQ(account_of(exchanged, llama3), "");
-  harness::Case narrow = plain;
-  narrow.rotary_dim = 4;
-  EXPECT_EQ(account_of({{1, 0.01}, {0, 0}}, narrow), "") << "any number is a power of some base";
+  EXPECT_EQ(account_of({{1, 0.01}, {0, 0}}, model_of(5e5, "none", {}, 4)), "")
+      << "any number is a power of some base";
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ std::string message_of(const std::string& text) {
   return refusal_by<BadFile>([&] { parse_json_fields(text, "FILE"); });
 }
 
+// The number m is no integer of 64 bits.
 TEST(JsonFields, NamesOnTheWayToAValue) {
   const JsonFields f = parse_json_fields(
       R"({"a": 1, "b": {"c": {)"
@@ -22,16 +23,13 @@ TEST(JsonFields, NamesOnTheWayToAValue) {
       R"( "l": false, "m": 9223372036854775808,)"
       R"( "b.c": 5, "n.o": {"p": 6}, "q": []})",
       "FILE");
-  EXPECT_EQ(f.at("a"), JsonValue(std::int64_t{1}));
-  EXPECT_EQ(f.at("b"), JsonValue(JsonKind::object));
-  EXPECT_EQ(f.at("b.c.d"), JsonValue(2.5));
-  EXPECT_EQ(f.at("b.c.e"), JsonValue(JsonKind::object));
-  EXPECT_EQ(f.at("g"), JsonValue(JsonKind::list));
-  EXPECT_EQ(f.at("i"), JsonValue(JsonKind::null));
-  EXPECT_EQ(f.at("j"), JsonValue(std::string("k")));
-  EXPECT_EQ(f.at("l"), JsonValue(false));
-  EXPECT_EQ(f.at("m"), JsonValue(0x1p63));  // no integer of 64 bits
-  EXPECT_EQ(f.at("q"), JsonValue(std::vector<double>{}));
+  const std::pair<const char*, JsonValue> wanted[] = {
+      {"a", std::int64_t{1}},  {"b", JsonKind::object},
+      {"b.c.d", 2.5},          {"b.c.e", JsonKind::object},
+      {"g", JsonKind::list},   {"i", JsonKind::null},
+      {"j", std::string("k")}, {"l", false},
+      {"m", 0x1p63},           {"q", std::vector<double>{}}};
+  for (const auto& [name, value] : wanted) EXPECT_EQ(f.at(name), value) << name;
   EXPECT_EQ(f.size(), 15u) << "nothing of lists, nothing seven names deep, no dots";
 }
 
@@ -43,19 +41,17 @@ TEST(JsonFields, ListsAndTheWordsOfPython) {
   const double infinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(f.at("a"), JsonValue(std::vector<double>{1, 2.5, infinite}));
   EXPECT_EQ(f.at("b"), JsonValue(std::vector<std::string>{"x", "NaN"}));
-  EXPECT_EQ(f.at("c"), JsonValue(JsonKind::list));
-  EXPECT_EQ(f.at("d"), JsonValue(JsonKind::list));
+  for (const char* mixed : {"c", "d"}) EXPECT_EQ(f.at(mixed), JsonValue(JsonKind::list)) << mixed;
   EXPECT_EQ(f.at("e"), JsonValue(-infinite));
   EXPECT_TRUE(std::isnan(std::get<double>(f.at("f"))));
   EXPECT_EQ(f.at("g"), JsonValue(std::string("\"NaN")));
   std::string zeros;
   for (std::size_t i = 0; i < list_members_max; ++i) zeros += "0,";
-  const auto kept = [&](const std::string& list) {
-    return parse_json_fields(list, "FILE").at("l");
+  const auto kept = [](const std::string& list) {
+    return parse_json_fields("{\"l\": [" + list + "0]}", "FILE").at("l");
   };
-  EXPECT_TRUE(
-      std::holds_alternative<std::vector<double>>(kept("{\"l\": [" + zeros.substr(2) + "0]}")));
-  EXPECT_EQ(kept("{\"l\": [" + zeros + "0]}"), JsonValue(JsonKind::list));
+  EXPECT_TRUE(std::holds_alternative<std::vector<double>>(kept(zeros.substr(2))));
+  EXPECT_EQ(kept(zeros), JsonValue(JsonKind::list));
 }
 
 TEST(JsonFields, WhatIsRefusedIsOneLine) {

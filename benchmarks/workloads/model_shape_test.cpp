@@ -19,23 +19,21 @@ void expect_refused(const std::string& text, const std::string& part) {
   EXPECT_EQ(message.find('\n'), std::string::npos) << message;
 }
 
+/// The only workload, or the first one.
+Workload shape(const std::string& text) {
+  return parse_shape(text).at(0);
+}
+
 TEST(Shape, ReadsEveryWord) {
   const auto all = parse_shape(
       "q=32,k=8,d=192,kd=64,rd=64,theta=5e5,tokens=7,batch=3,pairing=interleaved,dtype=f64,"
       "in_place=no,positions=scattered");
   ASSERT_EQ(all.size(), 1u);
   const Workload& w = all[0];
-  EXPECT_TRUE(has_heads(w.tensors[0], 32, 192, 0));
-  EXPECT_TRUE(has_heads(w.tensors[1], 8, 64, 0));
-  EXPECT_EQ(w.rotary_dim, 64);
-  EXPECT_EQ(w.rope_theta, 500000);
-  EXPECT_EQ(w.tokens, 7);
-  EXPECT_EQ(w.batch, 3);
-  EXPECT_EQ(w.pairing, Pairing::interleaved);
-  EXPECT_EQ(w.dtype, Dtype::f64);
-  EXPECT_FALSE(is_in_place(w));
-  EXPECT_TRUE(w.scattered);
-  EXPECT_EQ(w.phase, report::WorkloadPhase::prefill);
+  EXPECT_TRUE(has_heads(w.tensors[0], 32, 192, 0) && has_heads(w.tensors[1], 8, 64, 0));
+  EXPECT_EQ(std::tuple(w.rotary_dim, w.rope_theta, w.tokens, w.batch), std::tuple(64, 5e5, 7, 3));
+  EXPECT_TRUE(w.pairing == Pairing::interleaved && w.dtype == Dtype::f64);
+  EXPECT_TRUE(!is_in_place(w) && w.scattered && w.phase == report::WorkloadPhase::prefill);
   EXPECT_EQ(w.name,
             "shape-q32-k8-d192-kd64-rd64-theta500000-interleaved-f64-out-of-place/t7-b3-scattered");
   EXPECT_TRUE(in_profile(w, "smoke") && in_profile(w, "standard") && in_profile(w, "full"));
@@ -43,7 +41,7 @@ TEST(Shape, ReadsEveryWord) {
 }
 
 TEST(Shape, AMapOfAxesIsTimedWithAPicture) {
-  const Workload w = parse_shape("q=4,d=32,axes=0*4,(1,2)*6,dtype=bf16,tokens=12").at(0);
+  const Workload w = shape("q=4,d=32,axes=0*4,(1,2)*6,dtype=bf16,tokens=12");
   EXPECT_TRUE(w.axes == 3 && w.axis_of_pair.size() == 16 && w.dtype == Dtype::bf16);
   EXPECT_EQ(w.name, "shape-q4-k4-d32-bf16-axes0x4-.1-2.x6/t12-b1");
   EXPECT_EQ(parse_shape("q=4,d=32,axes=0*4,1*12").at(1).name,
@@ -52,7 +50,7 @@ TEST(Shape, AMapOfAxesIsTimedWithAPicture) {
 }
 
 TEST(Shape, ANormAndAnAppendAreOutOfPlace) {
-  const Workload w = parse_shape("q=4,k=2,d=32,norm=1,append=1,page=8,tokens=20,batch=3").at(0);
+  const Workload w = shape("q=4,k=2,d=32,norm=1,append=1,page=8,tokens=20,batch=3");
   EXPECT_EQ(w.name, "shape-q4-k2-d32-norm-append-page8/t20-b3");
   EXPECT_TRUE(!is_in_place(w) && w.tensors[0].norm && !w.tensors[0].append && w.tensors[1].append);
   ASSERT_EQ(w.tensors.size(), 3u);
@@ -66,23 +64,19 @@ TEST(Shape, ANormAndAnAppendAreOutOfPlace) {
 }
 
 TEST(Shape, ReadsHowTheDataIsHandedOver) {
-  const Workload w = parse_shape(
-                         "q=4,d=96,rd=64,qo=32,position_dtype=i64,scale=1.5,layout=fused,"
-                         "in_place=no,tokens=7")
-                         .at(0);
-  EXPECT_TRUE(has_heads(w.tensors[0], 4, 96, 32));
-  EXPECT_TRUE(has_heads(w.tensors[1], 4, 96, 32));
-  EXPECT_EQ(w.position_dtype, Dtype::i64);
+  const Workload w =
+      shape("q=4,d=96,rd=64,qo=32,position_dtype=i64,scale=1.5,layout=fused,in_place=no,tokens=7");
+  EXPECT_TRUE(has_heads(w.tensors[0], 4, 96, 32) && has_heads(w.tensors[1], 4, 96, 32));
+  EXPECT_TRUE(w.position_dtype == Dtype::i64 && w.layout == WorkloadLayout::fused);
   EXPECT_EQ(w.attention_scale, 1.5);
-  EXPECT_EQ(w.layout, WorkloadLayout::fused);
   EXPECT_EQ(w.name, "shape-q4-k4-d96-rd64-at32-32-out-of-place-i64-scale1.5-fused/t7-b1");
   // A K of another size has no offset unless it says one.
   const std::string latent = "q=4,k=1,d=96,kd=32,rd=32,qo=64,tokens=1";
-  EXPECT_TRUE(has_heads(parse_shape(latent).at(0).tensors[1], 1, 32, 0));
-  EXPECT_TRUE(has_heads(parse_shape("q=4,d=96,rd=64,ko=8,tokens=1").at(0).tensors[1], 4, 96, 8));
+  EXPECT_TRUE(has_heads(shape(latent).tensors[1], 1, 32, 0));
+  EXPECT_TRUE(has_heads(shape("q=4,d=96,rd=64,ko=8,tokens=1").tensors[1], 4, 96, 8));
   for (std::size_t i = 0; i < layout_words.size(); ++i) {
     const std::string layout(layout_words[i]);
-    const Workload one = parse_shape("q=4,d=64,tokens=3,batch=2,layout=" + layout).at(0);
+    const Workload one = shape("q=4,d=64,tokens=3,batch=2,layout=" + layout);
     EXPECT_EQ(one.layout, static_cast<WorkloadLayout>(i));
     EXPECT_EQ(one.tensors, case_of(one, 3).tensors) << "what is timed is what is checked";
   }
@@ -92,10 +86,10 @@ TEST(Shape, ALongNameBecomesAShortOne) {
   const std::string words =
       "q=2147,k=1073,d=1922,kd=1922,rd=642,qo=1280,theta=5e5,pairing=interleaved,dtype=f64,"
       "in_place=no,position_dtype=i64,scale=1.386294361,layout=head_major,tokens=1,batch=";
-  const std::string one = parse_shape(words + "1").at(0).name;
+  const std::string one = shape(words + "1").name;
   EXPECT_TRUE(one.starts_with("shape-")) << one;
   EXPECT_EQ(one.size(), std::string("shape-0123456789abcdef/t1-b1").size()) << one;
-  EXPECT_NE(parse_shape("q=2147,k=1072" + words.substr(13) + "1").at(0).name, one);
+  EXPECT_NE(shape("q=2147,k=1072" + words.substr(13) + "1").name, one);
 }
 
 TEST(Shape, SaysWhichWordsItHas) {
@@ -106,25 +100,18 @@ TEST(Shape, SaysWhichWordsItHas) {
 }
 
 TEST(Shape, WhatIsNotSaidIsTheUsual) {
-  const Workload w = parse_shape("q=4,d=64,tokens=1").at(0);
-  EXPECT_TRUE(has_heads(w.tensors[1], 4, 64, 0));
-  EXPECT_EQ(w.rotary_dim, 64);
-  EXPECT_EQ(w.rope_theta, 10000);
-  EXPECT_EQ(w.pairing, Pairing::half_split);
-  EXPECT_EQ(w.dtype, Dtype::f32);
-  EXPECT_TRUE(is_in_place(w));
-  EXPECT_EQ(w.position_dtype, Dtype::i32);
-  EXPECT_EQ(w.attention_scale, 0);
-  EXPECT_EQ(w.layout, WorkloadLayout::packed);
-  EXPECT_TRUE(w.scattered);
+  const Workload w = shape("q=4,d=64,tokens=1");
+  EXPECT_TRUE(has_heads(w.tensors[1], 4, 64, 0) && is_in_place(w) && w.scattered);
+  EXPECT_EQ(std::tuple(w.rotary_dim, w.rope_theta, w.attention_scale), std::tuple(64, 10000, 0));
+  EXPECT_TRUE(w.pairing == Pairing::half_split && w.dtype == Dtype::f32);
+  EXPECT_TRUE(w.position_dtype == Dtype::i32 && w.layout == WorkloadLayout::packed);
   EXPECT_EQ(w.phase, report::WorkloadPhase::decode);
-  EXPECT_FALSE(parse_shape("q=4,d=64,tokens=2").at(0).scattered);
-  EXPECT_FALSE(parse_shape("q=4,d=64,tokens=1,positions=consecutive").at(0).scattered);
+  EXPECT_FALSE(shape("q=4,d=64,tokens=2").scattered);
+  EXPECT_FALSE(shape("q=4,d=64,tokens=1,positions=consecutive").scattered);
 }
 
 TEST(Shape, WithoutTokensItGoesThroughThePhases) {
-  std::set<std::string> names;
-  std::set<std::string> expected;
+  std::set<std::string> names, expected;
   for (const Workload& w : parse_shape("q=4,d=64")) {
     names.insert(w.name);
     EXPECT_TRUE(in_profile(w, "standard")) << w.name;
@@ -144,22 +131,18 @@ TEST(Shape, OtherShapesHaveOtherNames) {
         "q=4,d=64,rd=32,qo=16", "q=4,d=64,rd=32,ko=16", "q=4,d=64,position_dtype=i64",
         "q=4,d=64,scale=2,in_place=no", "q=4,d=64,scale=-2,in_place=no", "q=4,d=64,scale=1",
         "q=4,d=64,layout=fused", "q=4,d=64,layout=padded"})
-    EXPECT_TRUE(names.insert(parse_shape(text).at(0).name).second) << text;
+    EXPECT_TRUE(names.insert(shape(text).name).second) << text;
 }
 
 TEST(Shape, TakesWordsOfAReplayLine) {
-  const Workload by_replay =
-      parse_shape(
-          "q.heads=8 k.heads=2 q.head_dim=96 rotary_dim=64 rope_theta=0x1.e848p+18 q.offset=32 "
-          "dtype=bf16 tokens=3 batch=1")
-          .at(0);
-  Workload by_shape = parse_shape("q=8,k=2,d=96,rd=64,theta=5e5,qo=32,dtype=bf16,tokens=3").at(0);
+  const Workload by_replay = shape(
+      "q.heads=8 k.heads=2 q.head_dim=96 rotary_dim=64 rope_theta=0x1.e848p+18 q.offset=32 "
+      "dtype=bf16 tokens=3 batch=1");
+  Workload by_shape = shape("q=8,k=2,d=96,rd=64,theta=5e5,qo=32,dtype=bf16,tokens=3");
   by_shape.source = by_replay.source;
   EXPECT_EQ(by_replay, by_shape);
-  const Workload scaled = parse_shape(
-                              "q=4,d=64,scaling=llama3,scaling_values=8,1,4,8192,table_dtype=bf16,"
-                              "in_place=no,tokens=1")
-                              .at(0);
+  const Workload scaled = shape(
+      "q=4,d=64,scaling=llama3,scaling_values=8,1,4,8192,table_dtype=bf16,in_place=no,tokens=1");
   EXPECT_EQ(scaled.scaling, "llama3");
   EXPECT_EQ(scaled.scaling_values, (std::vector<double>{8, 1, 4, 8192}));
   EXPECT_EQ(harness::table_dtype(scaled), Dtype::bf16);

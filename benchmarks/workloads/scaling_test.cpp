@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/testing/refusal.h"
-#include "benchmarks/configs/model_config.h"
+#include "benchmarks/testing/config_toys.h"
 #include "benchmarks/workloads/model_shape.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "reference/frequencies.h"
@@ -38,21 +38,8 @@ Workload from_shape(const std::string& more) {
   return parse_shape("q=4,k=2,d=16,pairing=interleaved,tokens=1" + more).front();
 }
 
-std::string config_text(const std::string& members) {
-  return R"({"model_type": "llama", "num_attention_heads": 4, "num_key_value_heads": 2,)"
-         R"( "hidden_size": 64, "rope_theta": 10000, "rope_scaling": {)" +
-         members + "}}";
-}
-
 ModelConfig from_config(const std::string& members) {
-  return parse_model_config(config_text(members), "FILE", {}, "toy");
-}
-
-std::string refusal_of_shape(const std::string& more) {
-  return refusal_by<BadFile>([&] { from_shape(more); });
-}
-std::string refusal_of_config(const std::string& members) {
-  return refusal_by<BadFile>([&] { from_config(members); });
+  return parse(and_also("\"rope_scaling\": {" + members + "}"));
 }
 
 // rope_theta^(-i / 8) for the pairs below the first one, and a quarter of it for the others.
@@ -91,20 +78,22 @@ TEST(Scaling, ARuleOfOneFileIsReadFromAConfig) {
 }
 
 TEST(Scaling, WhatItsDataDoNotAllowIsRefusedInWords) {
-  EXPECT_EQ(refusal_of_shape(",scaling=test_steps,scaling_values=4"),
-            "--shape: scaling test_steps needs 2 scaling_values, got 1");
-  EXPECT_EQ(refusal_of_shape(",scaling=test_steps,scaling_values=2e9,3"),
-            "--shape: step_divisor is 2000000000; it must be 9.31323e-10 to 1e9");
-  EXPECT_EQ(refusal_of_shape(",scaling=test_steps,scaling_values=4,101"),
-            "--shape: the first pair is 101; it must be an integer from 1 to 100");
-  EXPECT_EQ(refusal_of_shape(",scaling=spiral,scaling_values=4"),
-            "--shape: scaling spiral is unknown");
-  EXPECT_EQ(refusal_of_config(R"("type": "test_stairs")"),
-            "FILE: rope_scaling.divisor: is missing, and test_stairs needs it");
-  EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 4, "from": 101)"),
-            "FILE: rope_scaling.from: is 101; it must be an integer from 1 to 100");
-  EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 0)"),
-            "FILE: rope_scaling.divisor: step_divisor is 0; it must be 9.31323e-10 to 1e9");
+  using Rows = std::vector<std::pair<std::string, std::string>>;
+  for (const auto& [words, said] :
+       Rows{{"test_steps,scaling_values=4", "scaling test_steps needs 2 scaling_values, got 1"},
+            {"test_steps,scaling_values=2e9,3",
+             "step_divisor is 2000000000; it must be 9.31323e-10 to 1e9"},
+            {"test_steps,scaling_values=4,101",
+             "the first pair is 101; it must be an integer from 1 to 100"},
+            {"spiral,scaling_values=4", "scaling spiral is unknown"}})
+    EXPECT_EQ(refusal_by<BadFile>([&] { from_shape(",scaling=" + words); }), "--shape: " + said);
+  for (const auto& [members, said] :
+       Rows{{R"("type": "test_stairs")", "divisor: is missing, and test_stairs needs it"},
+            {R"("type": "test_steps", "divisor": 4, "from": 101)",
+             "from: is 101; it must be an integer from 1 to 100"},
+            {R"("type": "test_steps", "divisor": 0)",
+             "divisor: step_divisor is 0; it must be 9.31323e-10 to 1e9"}})
+    EXPECT_EQ(refusal_by<BadFile>([&] { from_config(members); }), "FILE: rope_scaling." + said);
 }
 
 }  // namespace

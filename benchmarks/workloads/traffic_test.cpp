@@ -14,9 +14,7 @@ constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 Workload llama(std::int64_t batch, std::int64_t tokens) {
   Workload w;
   set_heads(w, {32, 128}, {8, 128});
-  w.rotary_dim = 128;
-  w.batch = batch;
-  w.tokens = tokens;
+  w.rotary_dim = 128, w.batch = batch, w.tokens = tokens;
   return w;
 }
 
@@ -47,8 +45,7 @@ TEST(Traffic, ANormReadsWeightsAndAnAppendReadsSlots) {
 TEST(Traffic, GptJOutOfPlaceMovesWholeRows) {
   Workload w;
   set_heads(w, {16, 256}, {16, 256});
-  w.rotary_dim = 64;
-  w.tokens = 512;
+  w.rotary_dim = 64, w.tokens = 512;
   set_in_place(w, false);
   // 512 tokens of 32 heads of 256 floats: 16 MiB each way; 32 cos and 32 sin a token.
   EXPECT_EQ(traffic_bytes(w, true), 2 * 16777216 + 512 * 256 + 512 * 4);
@@ -61,8 +58,7 @@ TEST(Traffic, GptJOutOfPlaceMovesWholeRows) {
 TEST(Traffic, TensorsOfDifferentWidth) {
   Workload w;  // DeepSeek-V3: 128 query heads of 192, one key head of 64, 64 of each rotated
   set_heads(w, {128, 192, 128}, {1, 64, 0});
-  w.rotary_dim = 64;
-  w.batch = 8;
+  w.rotary_dim = 64, w.batch = 8;
   EXPECT_EQ(data_bytes_one_way(w), 8 * 129 * 64 * 4);
   EXPECT_EQ(allocated_bytes(w),
             2 * 8 * (128 * 192 + 64) * 4 + position_window * 64 * 4 + 2 * 8 * 4);

@@ -11,9 +11,7 @@ namespace {
 Workload toy(WorkloadLayout layout) {
   Workload w;
   set_heads(w, {3, 20, 8}, {2, 16, 0});
-  w.rotary_dim = 8;
-  w.batch = 2;
-  w.tokens = 5;
+  w.rotary_dim = 8, w.batch = 2, w.tokens = 5;
   w.layout = layout;
   lay_out(w);
   return w;

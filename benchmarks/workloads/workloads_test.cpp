@@ -1,11 +1,8 @@
 #include "benchmarks/workloads/workloads.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -15,6 +12,7 @@
 #include "benchmarks/workloads/model_shape.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
+#include "reports/testing/temp_folder.h"
 
 namespace ropewalk::bench {
 namespace {
@@ -50,21 +48,13 @@ TEST(Workloads, ReadsEveryField) {
   const auto all = parse_workloads(entry, "toy.toml");
   ASSERT_EQ(all.size(), 1u);
   const Workload& w = all[0];
-  EXPECT_EQ(w.name, "toy/one");
-  EXPECT_EQ(w.model, "Toy");
-  EXPECT_EQ(w.source, "this test");
+  EXPECT_EQ(std::tie(w.name, w.model, w.source), std::tuple("toy/one", "Toy", "this test"));
   EXPECT_EQ(w.phase, report::WorkloadPhase::decode);
-  EXPECT_EQ(w.pairing, Pairing::interleaved);
-  EXPECT_EQ(w.dtype, Dtype::f64);
-  EXPECT_FALSE(is_in_place(w));
-  EXPECT_FALSE(w.scattered);
+  EXPECT_TRUE(w.pairing == Pairing::interleaved && w.dtype == Dtype::f64);
+  EXPECT_TRUE(!is_in_place(w) && !w.scattered);
   EXPECT_TRUE(has_heads(w.tensors[0], 4, 16, 0) && has_heads(w.tensors[1], 2, 16, 0));
-  EXPECT_EQ(w.rotary_dim, 8);
-  EXPECT_EQ(w.rope_theta, 10000.0);
-  EXPECT_EQ(w.batch, 3);
-  EXPECT_EQ(w.tokens, 5);
-  EXPECT_TRUE(in_profile(w, "smoke"));
-  EXPECT_FALSE(in_profile(w, "standard"));
+  EXPECT_EQ(std::tuple(w.rotary_dim, w.rope_theta, w.batch, w.tokens), std::tuple(8, 1e4, 3, 5));
+  EXPECT_TRUE(in_profile(w, "smoke") && !in_profile(w, "standard"));
   EXPECT_EQ(board_of(w, "table"), "interleaved / f64 / out of place / table");
 }
 
@@ -93,9 +83,9 @@ TEST(Workloads, ImpossibleShapesNameTheirLine) {
   expect_refused(shape("q=four,d=16"), line, "q.heads=four is not an integer");
   expect_refused(shape("q=4,d=16,rd=7"), line, "must be even");
   expect_refused(shape("q=4,d=16,theta=0.5"), line, "at least 1");
-  for (const char* word : {"tokens=5", "batch=3"})
-    expect_refused(shape("q=4,d=16," + std::string(word)), line, "= belongs to the phase");
-  expect_refused(shape("q=4,d=16,positions=scattered"), line, "positions= belongs to the phase");
+  for (const std::string word : {"tokens=5", "batch=3", "positions=scattered"})
+    expect_refused(shape("q=4,d=16," + word), line,
+                   word.substr(0, word.find('=') + 1) + " belongs to the phase");
   expect_refused(with("tokens", "tokens = 0"), "toy.toml:8: ", "at least 1");
   expect_refused(with("batch", "batch = 100000000"), "toy.toml:7: ", "64 GiB");
 }
@@ -141,14 +131,10 @@ TEST(Workloads, EachModelGoesThroughItsPhases) {
                                        "standard = [\"many\", \"one\"]\n" + entry,
                                    "toy.toml");
   ASSERT_EQ(all.size(), 4u);
-  EXPECT_EQ(all[0].name, "a/one");
-  EXPECT_EQ(all[1].name, "b/one");
-  EXPECT_EQ(all[2].name, "b/many");
-  EXPECT_EQ(all[3].name, "toy/one");
+  const char* names[] = {"a/one", "b/one", "b/many", "toy/one"};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(all[i].name, names[i]);
   EXPECT_TRUE(all[0].scattered);
-  EXPECT_EQ(all[2].batch, 2);
-  EXPECT_EQ(all[2].tokens, 7);
-  EXPECT_EQ(all[2].tensors[1].heads, 2);
+  EXPECT_TRUE(all[2].batch == 2 && all[2].tokens == 7 && all[2].tensors[1].heads == 2);
   EXPECT_EQ(all[0].profiles, (std::vector<std::string>{"smoke", "full"}));
   EXPECT_EQ(all[1].profiles, (std::vector<std::string>{"standard", "full"}));
 }
@@ -172,18 +158,16 @@ TEST(Workloads, ModelsAndPhasesNameTheirLine) {
   expect_refused(phases + "shape = 1\n" + model_b, "toy.toml:14: phase 'many'", "unknown key");
   expect_refused(phases + model_b + model_b, "toy.toml:20: model 'b'", "taken since line 14");
   expect_refused(phases, "toy.toml:1: ", "no [[workload]] and no [[model]]");
-  std::string bad = phases + model_b;
-  bad.replace(bad.find("tokens = 7"), 10, "tokens = 0");
-  expect_refused(bad, "toy.toml:11: workload 'b/many'", "at least 1");
-  bad = phases + model_b;
-  bad.replace(bad.find("rd=8"), 4, "rd=9");
-  expect_refused(bad, "toy.toml:18: workload 'b/one'", "must be even");
-  bad = phases + model_b;
-  bad.replace(bad.find("positions = \"consecutive\"\n"), 26, "");
-  expect_refused(bad, "toy.toml:7: workload 'b/many'", "'positions' is missing");
-  bad = model_a;
-  bad.replace(bad.find("q=4"), 3, "q=99999999999");
-  expect_refused(bad, "workloads.toml:", "workload 'a/decode-1'");
+  const auto bad = [](std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  };
+  const std::string for_b = phases + model_b;
+  expect_refused(bad(for_b, "tokens = 7", "tokens = 0"), "toy.toml:11: workload 'b/many'",
+                 "at least 1");
+  expect_refused(bad(for_b, "rd=8", "rd=9"), "toy.toml:18: workload 'b/one'", "must be even");
+  expect_refused(bad(for_b, "positions = \"consecutive\"\n", ""), "toy.toml:7: workload 'b/many'",
+                 "'positions' is missing");
+  expect_refused(bad(model_a, "q=4", "q=99999999999"), "workloads.toml:", "workload 'a/decode-1'");
 }
 
 TEST(Workloads, NamesKeysAndSyntax) {
@@ -201,20 +185,17 @@ TEST(Workloads, NamesKeysAndSyntax) {
   expect_refused(with("tokens", "\"to\\nken\" = 5"), "toy.toml:8: ", "unknown key 'to?ken'");
 }
 
-TEST(Workloads, UnreadableAndHugeFiles) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::temp_directory_path() / ("ropewalk_" + std::to_string(getpid()));
-  fs::create_directory(folder);
-  EXPECT_THROW(load_workloads(folder / "absent.toml"), BadFile);
-  EXPECT_THROW(load_workloads(folder), BadFile);
-  EXPECT_THROW(load_workloads("/dev/zero"), BadFile);
-  std::ofstream(folder / "good.toml") << entry;
+using WorkloadFiles = report::TempFolder;
+
+TEST_F(WorkloadFiles, UnreadableAndHugeFiles) {
+  for (const char* file : {"absent.toml", "", "/dev/zero"})  // "": the folder
+    EXPECT_THROW(load_workloads(folder / file), BadFile) << file;
+  put(folder / "good.toml", entry);
   EXPECT_EQ(load_workloads(folder / "good.toml").size(), 1u);
-  std::ofstream(folder / "huge.toml") << entry << '#' << std::string(1 << 20, 'x');
+  put(folder / "huge.toml", entry + '#' + std::string(1 << 20, 'x'));
   EXPECT_THROW(load_workloads(folder / "huge.toml"), BadFile);
-  std::ofstream(folder / "foreign.toml") << std::string("\177ELF\0\xff\xfe", 7);
+  put(folder / "foreign.toml", std::string("\177ELF\0\xff\xfe", 7));
   EXPECT_THROW(load_workloads(folder / "foreign.toml"), BadFile);
-  fs::remove_all(folder);
 }
 
 TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
@@ -248,8 +229,7 @@ TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
   const auto deepseek = std::ranges::find(shipped, "deepseek-v3/prefill-128", &Workload::name);
   ASSERT_NE(deepseek, shipped.end());
   EXPECT_TRUE(has_heads(deepseek->tensors[0], 128, 192, 128));
-  EXPECT_TRUE(has_heads(deepseek->tensors[1], 1, 64, 0));
-  EXPECT_EQ(deepseek->rotary_dim, 64);
+  EXPECT_TRUE(has_heads(deepseek->tensors[1], 1, 64, 0) && deepseek->rotary_dim == 64);
 }
 
 TEST(Workloads, TheSweepReachesMemory) {
@@ -264,17 +244,14 @@ TEST(Workloads, ProblemIsContiguousAndComplete) {
   const Workload w = parse_workloads(entry, "toy.toml")[0];
   const std::vector<double> inv_freq(4, 1.0);
   const rope_problem p = make_problem(w, inv_freq, ROPE_ANGLES_TABLE, Operation::transpose);
-  EXPECT_EQ(p.struct_size, sizeof(rope_problem));
-  EXPECT_EQ(p.operation, ROPE_TRANSPOSE);
-  EXPECT_EQ(p.tensor_count, 2u);
+  EXPECT_EQ(std::tuple(p.struct_size, p.operation, p.tensor_count),
+            std::tuple(sizeof(rope_problem), ROPE_TRANSPOSE, 2u));
   EXPECT_EQ(p.max_position, 4 + 4095);
-  EXPECT_EQ(p.table_rows, 5 + 4095);
-  EXPECT_EQ(p.table_row_stride, 4);
-  EXPECT_EQ(p.table_dtype, ROPE_F64);
-  EXPECT_EQ(p.tensor[0].in_token_stride, 64);
-  EXPECT_EQ(p.tensor[0].out_batch_stride, 320);
-  EXPECT_EQ(p.tensor[1].in_batch_stride, 160);
-  EXPECT_EQ(p.tensor[1].in_place, 0);
+  EXPECT_EQ(std::tuple(p.table_rows, p.table_row_stride, p.table_dtype),
+            std::tuple(5 + 4095, 4, ROPE_F64));
+  EXPECT_EQ(std::tuple(p.tensor[0].in_token_stride, p.tensor[0].out_batch_stride),
+            std::tuple(64, 320));
+  EXPECT_EQ(std::tuple(p.tensor[1].in_batch_stride, p.tensor[1].in_place), std::tuple(160, 0));
   EXPECT_EQ(make_problem(w, inv_freq, ROPE_ANGLES_INV_FREQ, Operation::forward).table_rows, 0);
   Workload scattered = w;
   scattered.scattered = true;
