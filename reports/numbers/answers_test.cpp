@@ -24,19 +24,13 @@ Results run_of(const std::vector<TimedKernel>& kernels, double jitter = 0.001) {
   results.run = sample_results().run;
   results.complete = true;
   const auto add = [&](const TimedKernel& timed, Role role, std::size_t phase) {
+    std::vector<double> ns;
+    for (std::size_t i = 0; i < 40; ++i)
+      ns.push_back(timed.ns * (1 + jitter * std::sin(static_cast<double>(7 * i + 3 * phase))));
+    const std::string twin(role == Role::null_twin ? twin_suffix : "");
     for (std::int64_t launch = 0; launch < 3; ++launch) {
-      TimingRow row = sample_timing();
-      row.kernel = timed.kernel + (role == Role::null_twin ? std::string(twin_suffix) : "");
-      row.role = role;
-      row.launch = launch;
-      row.judged_on = timed.judged_on;
-      row.ns_per_token.clear();
-      for (std::size_t i = 0; i < 40; ++i)
-        row.ns_per_token.push_back(timed.ns *
-                                   (1 + jitter * std::sin(static_cast<double>(7 * i + 3 * phase))));
-      row.iterations.assign(40, 1000);
-      row.ns_per_token_median = median_of(row.ns_per_token);
-      results.timings.push_back(row);
+      results.timings.push_back(timing_of(timed.kernel + twin, role, launch, ns));
+      results.timings.back().judged_on = timed.judged_on;
     }
   };
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -51,93 +45,82 @@ Results run_of(const std::vector<TimedKernel>& kernels, double jitter = 0.001) {
   return results;
 }
 
-const KernelAnswer& only(const Summary& summary) {
-  EXPECT_EQ(summary.answers.size(), 1u);
-  return summary.answers.front();
-}
+/// A run, and the only answer of its summary.
+struct Answered {
+  explicit Answered(const std::vector<TimedKernel>& kernels, double jitter = 0.001)
+      : results(run_of(kernels, jitter)), summary(summarize(results)) {
+    EXPECT_EQ(summary.answers.size(), 1u);
+  }
+  Answered(const Answered&) = delete;
+  const Results results;
+  const Summary summary;
+  const KernelAnswer& answer = summary.answers.front();
+  const std::string text = answer_text(answer);
+};
 
 TEST(Answers, TheFastestThatIsToldFromAnotherWins) {
-  const Results results = run_of({{"plain", 100}, {"fast", 60}, {"slow", 200}});
-  const Summary summary = summarize(results);
-  const KernelAnswer& answer = only(summary);
+  const Answered run({{"plain", 100}, {"fast", 60}, {"slow", 200}});
+  const KernelAnswer& answer = run.answer;
   ASSERT_NE(answer.winner, nullptr) << answer.why;
   EXPECT_EQ(answer.winner->row->kernel, "fast");
   EXPECT_EQ(answer.whole, answer.winner);
   EXPECT_TRUE(answer.alike.empty());
-  EXPECT_TRUE(answer_text(answer).starts_with("fast, 60.0 ns a token, 1.67 times as fast as plain"))
-      << answer_text(answer);
+  EXPECT_EQ(run.text.find("fast, 60.0 ns a token, 1.67 times as fast as plain"), 0u) << run.text;
   EXPECT_TRUE(answer_words(answer).against.starts_with("40.0 % less time than plain ["));
   EXPECT_EQ(place_text(answer, "slow").find("slow, 3.3"), 0u);
   EXPECT_EQ(place_text(answer, "fast").find("fast, 0.600 times the time of plain ["), 0u);
-  EXPECT_EQ(answer_sentences(summary.answers),
-            std::vector{"decode, f32, given cos and sin: " + answer_text(answer)});
+  EXPECT_EQ(answer_sentences(run.summary.answers),
+            std::vector{"decode, f32, given cos and sin: " + run.text});
 }
 
 TEST(Answers, OneThatIsNotToldFromItStandsBeside) {
-  const Results results = run_of({{"plain", 100}, {"fast", 60}, {"alike", 60.1}}, 0.01);
-  const Summary summary = summarize(results);
-  const KernelAnswer& answer = only(summary);
-  ASSERT_NE(answer.winner, nullptr) << answer.why;
-  ASSERT_EQ(answer.alike.size(), 1u);
-  EXPECT_TRUE(answer_text(answer).starts_with("fast or alike, ")) << answer_text(answer);
-  EXPECT_TRUE(answer_text(answer).ends_with("; not distinguishable")) << answer_text(answer);
+  const Answered run({{"plain", 100}, {"fast", 60}, {"alike", 60.1}}, 0.01);
+  ASSERT_NE(run.answer.winner, nullptr) << run.answer.why;
+  ASSERT_EQ(run.answer.alike.size(), 1u);
+  EXPECT_TRUE(run.text.starts_with("fast or alike, ")) << run.text;
+  EXPECT_TRUE(run.text.ends_with("; not distinguishable")) << run.text;
 }
 
 TEST(Answers, NothingIsResolvedIfAllAreAlike) {
-  const Results results = run_of({{"plain", 100}, {"other", 99.9}}, 0.05);
-  const Summary summary = summarize(results);
-  EXPECT_EQ(only(summary).winner, nullptr);
-  EXPECT_TRUE(
-      answer_text(only(summary)).starts_with("other or plain: not distinguishable by more than "))
-      << answer_text(only(summary));
+  const Answered run({{"plain", 100}, {"other", 99.9}}, 0.05);
+  EXPECT_EQ(run.answer.winner, nullptr);
+  EXPECT_EQ(run.text.find("other or plain: not distinguishable by more than "), 0u) << run.text;
 }
 
 // The pairs of a sentence share the error among more than claims do.
 TEST(Answers, AreNotAlikeWhereAClaimTellsThemApart) {
-  const Results results = run_of({{"plain", 100}, {"same", 100.01}, {"k_p1", 101.02}}, 0.0004);
-  const Summary summary = summarize(results);
-  EXPECT_EQ(summary.claims.groups[0].claims.back().outcome, Outcome::slower);
-  EXPECT_TRUE(answer_text(only(summary)).starts_with("same or plain, "))
-      << answer_text(only(summary));
+  const Answered run({{"plain", 100}, {"same", 100.01}, {"k_p1", 101.02}}, 0.0004);
+  EXPECT_EQ(run.summary.claims.groups[0].claims.back().outcome, Outcome::slower);
+  EXPECT_TRUE(run.text.starts_with("same or plain, ")) << run.text;
 }
 
 TEST(Answers, NoiseIsTheFirstSentenceAndTheOnlyOneIfNothingIsRanked) {
-  const Results alike = run_of({{"plain", 100}, {"other", 99.9}}, 0.4);
-  const std::vector<std::string> untold = answer_sentences(summarize(alike).answers);
+  const Answered alike({{"plain", 100}, {"other", 99.9}}, 0.4);
+  const std::vector<std::string> untold = answer_sentences(alike.summary.answers);
   ASSERT_EQ(untold.size(), 1u);
-  EXPECT_TRUE(
-      untold[0].starts_with("Too noisy to rank: two copies of one kernel differed by up to "));
-  const Results apart = run_of({{"plain", 1000}, {"fast", 10}}, 0.4);
-  const std::vector<std::string> told = answer_sentences(summarize(apart).answers);
+  EXPECT_EQ(untold[0].find("Too noisy to rank: two copies of one kernel differed by up to "), 0u);
+  const Answered apart({{"plain", 1000}, {"fast", 10}}, 0.4);
+  const std::vector<std::string> told = answer_sentences(apart.summary.answers);
   EXPECT_TRUE(told[0].starts_with("Noisy: two copies of one kernel differed by up to ")) << told[0];
   EXPECT_TRUE(told.back().starts_with("decode, f32, given cos and sin: fast, ")) << told.back();
-  const Results far = run_of({{"plain", 100}, {"far", 140}}, 0.99);
-  EXPECT_EQ(answer_text(only(summarize(far))).find("plain or far: too noisy to tell apart"), 0u);
+  const Answered far({{"plain", 100}, {"far", 140}}, 0.99);
+  EXPECT_TRUE(far.text.starts_with("plain or far: too noisy to tell apart")) << far.text;
 }
 
 // The word stands with the winner, and beside it the best that needs none.
 TEST(Answers, AFrameworkDoesNotWinWithoutTheWord) {
-  const Results results =
-      run_of({{"plain", 100}, {"pooled", 50, "framework: keeps threads"}, {"fast", 60}});
-  const Summary summary = summarize(results);
-  const KernelAnswer& answer = only(summary);
-  ASSERT_NE(answer.winner, nullptr);
-  ASSERT_NE(answer.whole, nullptr);
-  EXPECT_EQ(answer.whole->row->kernel, "fast");
-  EXPECT_TRUE(answer_text(answer).starts_with("pooled (framework), ")) << answer_text(answer);
-  EXPECT_NE(answer_text(answer).find("framework: keeps threads; fastest without exceptions: fast"),
-            std::string::npos);
+  const Answered run({{"plain", 100}, {"pooled", 50, "framework: keeps threads"}, {"fast", 60}});
+  ASSERT_TRUE(run.answer.winner != nullptr && run.answer.whole != nullptr);
+  EXPECT_EQ(run.answer.whole->row->kernel, "fast");
+  EXPECT_TRUE(run.text.starts_with("pooled (framework), ")) << run.text;
+  EXPECT_TRUE(contains(run.text, "framework: keeps threads; fastest without exceptions: fast"));
 }
 
 TEST(Answers, RoundedAnglesAreSaid) {
-  const Results results =
-      run_of({{"plain", 100}, {"rounds", 50, "native", "f32_angle"}, {"fast", 60}});
-  const Summary summary = summarize(results);
-  EXPECT_EQ(only(summary).clause, "angles rounded to f32");
-  EXPECT_EQ(only(summary).whole->row->kernel, "fast");
-  EXPECT_TRUE(answer_text(only(summary))
-                  .ends_with("; angles rounded to f32; fastest without exceptions: fast"))
-      << answer_text(only(summary));
+  const Answered run({{"plain", 100}, {"rounds", 50, "native", "f32_angle"}, {"fast", 60}});
+  EXPECT_EQ(run.answer.clause, "angles rounded to f32");
+  EXPECT_EQ(run.answer.whole->row->kernel, "fast");
+  EXPECT_TRUE(run.text.ends_with("; angles rounded to f32; fastest without exceptions: fast"));
 }
 
 // Several workloads of one phase and type have lines of their own.

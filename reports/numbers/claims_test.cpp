@@ -41,18 +41,6 @@ DrawnRounds make_rounds(std::mt19937_64& random, std::int64_t n, double ratio,
   return out;
 }
 
-TimingRow row_of(const std::string& kernel, Role role, std::int64_t launch,
-                 std::vector<double> ns) {
-  TimingRow row = sample_timing();
-  row.kernel = kernel;
-  row.role = role;
-  row.launch = launch;
-  row.iterations.assign(ns.size(), 1000);
-  row.ns_per_token_median = median_of(ns);
-  row.ns_per_token = std::move(ns);
-  return row;
-}
-
 /// Baseline, twin and one kernel in several launches. `offsets` slows the kernel in each launch.
 std::vector<TimingRow> make_run(std::mt19937_64& random, std::int64_t rounds, double ratio,
                                 const std::vector<double>& offsets = {1, 1, 1},
@@ -63,22 +51,36 @@ std::vector<TimingRow> make_run(std::mt19937_64& random, std::int64_t rounds, do
     const DrawnRounds kernel = make_rounds(random, rounds, ratio * offsets[launch]);
     DrawnRounds twin = make_rounds(random, rounds, twin_ratio);
     for (std::size_t i = 0; i < twin.b.size(); ++i) twin.b[i] *= kernel.a[i] / twin.a[i];
-    rows.push_back(row_of("plain", Role::baseline, l, kernel.a));
-    rows.push_back(row_of("plain (twin)", Role::null_twin, l, twin.b));
-    rows.push_back(row_of("other", Role::kernel, l, kernel.b));
+    rows.push_back(timing_of("plain", Role::baseline, l, kernel.a));
+    rows.push_back(timing_of("plain (twin)", Role::null_twin, l, twin.b));
+    rows.push_back(timing_of("other", Role::kernel, l, kernel.b));
   }
   return rows;
 }
 
-const Claim& claim_on(const Claims& claims, std::string_view kernel) {
-  for (const Claim& claim : claims.groups.at(0).claims)
-    if (claim.kernel == kernel) return claim;
-  throw std::runtime_error("no claim on " + std::string(kernel));
-}
+/// Rows, and the claims on them, which refer to the rows.
+struct Judged {
+  explicit Judged(std::vector<TimingRow> timings, double margin = usual_margin)
+      : rows(std::move(timings)), claims(claims_of(rows, margin)), group(claims.groups.at(0)) {}
+  Judged(const Judged&) = delete;
+  const Claim& on(std::string_view kernel) const {
+    for (const Claim& claim : group.claims)
+      if (claim.kernel == kernel) return claim;
+    throw std::runtime_error("no claim on " + std::string(kernel));
+  }
+  Outcome outcome() const { return on("other").outcome; }
+  std::string why() const { return why_open(on("other"), group); }
+  const std::vector<TimingRow> rows;
+  const Claims claims;
+  const ClaimGroup& group;
+};
+
+struct ClaimsTest : testing::Test {
+  std::mt19937_64 random{seed};
+};
 
 // A launch that lies wholly beside a neighbour is slow by what the others tell.
-TEST(Claims, RoundsOfASlowerProcessorAreCountedOverAllLaunches) {
-  std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, RoundsOfASlowerProcessorAreCountedOverAllLaunches) {
   std::vector<TimingRow> rows = make_run(random, 100, 1);
   for (TimingRow& row : rows) row.probe_ns.assign(row.ns_per_token.size(), 1000);
   EXPECT_EQ(claims_of(rows).groups[0].slow_share, 0);
@@ -94,9 +96,9 @@ TEST(Claims, RoundsOfASlowerProcessorAreCountedOverAllLaunches) {
 }
 
 // The kernel is as fast as the baseline, and slower beside a neighbour.
-TEST(Claims, ANeighbourThatHitsOneContestantMoreMakesNoClaim) {
-  const auto outcome = [](std::int64_t slow_of_ten, bool probed, std::int64_t rounds = 200) {
-    std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, ANeighbourThatHitsOneContestantMoreMakesNoClaim) {
+  const auto outcome = [&](std::int64_t slow_of_ten, bool probed, std::int64_t rounds = 200) {
+    random.seed(seed);
     std::vector<TimingRow> rows = make_run(random, rounds, 1, std::vector<double>(10, 1));
     for (TimingRow& row : rows) {
       for (std::size_t i = 0; i < row.ns_per_token.size(); ++i) {
@@ -106,7 +108,7 @@ TEST(Claims, ANeighbourThatHitsOneContestantMoreMakesNoClaim) {
       }
       if (!probed) row.probe_ns.clear();
     }
-    return claim_on(claims_of(rows), "other").outcome;
+    return Judged(rows).outcome();
   };
   EXPECT_EQ(outcome(0, true), Outcome::same);
   EXPECT_EQ(outcome(6, false), Outcome::slower) << "the control: nothing tells the states apart";
@@ -116,229 +118,170 @@ TEST(Claims, ANeighbourThatHitsOneContestantMoreMakesNoClaim) {
   EXPECT_EQ(outcome(10, true), Outcome::slower) << "the usual state of this machine";
 }
 
-TEST(Claims, TheSameKernelTwiceIsNotCalledDifferent) {
-  std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, TheSameKernelTwiceIsNotCalledDifferent) {
   int different = 0, same = 0;
   double furthest = 0;
   for (int i = 0; i < 400; ++i) {
-    const auto rows = make_run(random, 60, 1, {1, 1, 1, 1, 1});
-    const Claims claims = claims_of(rows);
-    const Claim& claim = claim_on(claims, "other");
-    different += claim.outcome == Outcome::faster || claim.outcome == Outcome::slower;
-    same += claim.outcome == Outcome::same;
-    furthest = std::max(furthest, std::abs(claim.interval.ratio - 1));
+    const Judged run(make_run(random, 60, 1, {1, 1, 1, 1, 1}));
+    different += run.outcome() == Outcome::faster || run.outcome() == Outcome::slower;
+    same += run.outcome() == Outcome::same;
+    furthest = std::max(furthest, std::abs(run.on("other").interval.ratio - 1));
   }
   EXPECT_LE(different, 20);
   EXPECT_GT(same, 300);
   EXPECT_LT(furthest, 0.01);
 }
 
-TEST(Claims, LaunchesThatDisagreeSettleNothing) {
-  std::mt19937_64 random(seed);
-  const auto disagree = make_run(random, 40, 1, {0.96, 1.05, 0.95});
-  const Claims claims = claims_of(disagree);
-  const Claim& claim = claim_on(claims, "other");
-  EXPECT_EQ(claim.outcome, Outcome::unresolved);
-  EXPECT_TRUE(claim.interval.is_of_launches);
-  EXPECT_TRUE(why_open(claim, claims.groups[0]).starts_with("launches differ by 1"))
-      << why_open(claim, claims.groups[0]);
-  // The rounds alone would have claimed something about two launches that pull the same way.
-  const auto pulled = make_run(random, 40, 1, {0.95, 0.95, 1.01});
-  const Claims two_of_three = claims_of(pulled);
-  EXPECT_EQ(claim_on(two_of_three, "other").outcome, Outcome::unresolved);
-  EXPECT_TRUE(is_open(two_of_three.groups[0]));
+TEST_F(ClaimsTest, AnUnresolvedOneSaysWhatItNeeds) {
+  const struct {
+    std::int64_t rounds;
+    double ratio;
+    std::vector<double> offsets;
+    const char* why;
+    bool open = true;
+  } rows[] = {{20, 1.015, {1, 1, 1}, "too noisy: needs "},
+              {1, 1.3, {1, 1, 1}, "too few rounds"},
+              {1500, 1.01, {1, 1, 1}, "the difference is about 1", false},
+              {100, 2, {1, 1}, "2 of at least 3 launches"},
+              {40, 1, {0.96, 1.05, 0.95}, "launches differ by 1"},
+              // The rounds alone would have claimed something: two launches pull the same way.
+              {40, 1, {0.95, 0.95, 1.01}, "launches differ by "}};
+  for (const auto& [rounds, ratio, offsets, why, open] : rows) {
+    const Judged run(make_run(random, rounds, ratio, offsets));
+    EXPECT_EQ(run.outcome(), Outcome::unresolved) << why;
+    EXPECT_TRUE(run.why().starts_with(why)) << why << " -> " << run.why();
+    EXPECT_EQ(is_open(run.group), open) << why;
+    EXPECT_EQ(run.on("other").interval.is_of_launches, offsets.size() == 3) << why;
+    EXPECT_TRUE(run.on("other").times_needed > 1 || rounds != 20);
+  }
+  EXPECT_EQ(Judged(make_run(random, 100, 2)).outcome(), Outcome::slower) << "three launches";
 }
 
-TEST(Claims, OfFewerThanThreeLaunchesSayNothing) {
-  std::mt19937_64 random(seed);
-  const auto two = make_run(random, 100, 2, {1, 1});
-  const Claims claims = claims_of(two);
-  const Claim& claim = claim_on(claims, "other");
-  EXPECT_EQ(claim.outcome, Outcome::unresolved);
-  EXPECT_EQ(why_open(claim, claims.groups[0]), "2 of at least 3 launches");
-  const auto three = make_run(random, 100, 2, {1, 1, 1});
-  EXPECT_EQ(claim_on(claims_of(three), "other").outcome, Outcome::slower);
-}
-
-TEST(Claims, AnUnresolvedOneSaysWhatItNeeds) {
-  std::mt19937_64 random(seed);
-  const auto rows = make_run(random, 20, 1.015);
-  const Claims claims = claims_of(rows);
-  const Claim& claim = claim_on(claims, "other");
-  ASSERT_EQ(claim.outcome, Outcome::unresolved);
-  EXPECT_GT(claim.times_needed, 1);
-  EXPECT_TRUE(why_open(claim, claims.groups[0]).starts_with("too noisy: needs "));
-  EXPECT_TRUE(is_open(claims.groups[0]));
-  const auto few = make_run(random, 1, 1.3);
-  const Claims too_few = claims_of(few);
-  EXPECT_EQ(why_open(claim_on(too_few, "other"), too_few.groups[0]), "too few rounds");
-}
-
-TEST(Claims, TellTimesWithoutPowersOfTen) {
+TEST_F(ClaimsTest, TellTimesWithoutPowersOfTen) {
   const std::pair<double, const char*> times[] = {
       {1e-5, "less than 1 ms"}, {0.034, "about 0.03 s"}, {9.4, "about 9 s"},
       {9.7, "about 10 s"},      {99.4, "about 99 s"},    {99.7, "about 2 min"},
       {5969, "about 99 min"},   {5990, "about 2 h"},     {89'999, "about 25 h"},
       {1e9, "more than a day"}};
   for (const auto& [s, text] : times) EXPECT_EQ(time_text(s), text);
-  std::mt19937_64 random(seed);
   auto rows = make_run(random, 20, 1.0);
   for (TimingRow& row : rows)
     if (row.kernel == "other" && row.launch == 1)
       for (double& ns : row.ns_per_token) ns *= 3;
-  const Claims claims = claims_of(rows);
-  const std::string why = why_open(claim_on(claims, "other"), claims.groups[0]);
+  const std::string why = Judged(rows).why();
   EXPECT_TRUE(why.starts_with("launches differ by 20")) << why;  // not 2e+02 %
 }
 
-TEST(Claims, OneThatLiesAtTheMarginHoldsNoGroupOpen) {
-  std::mt19937_64 random(seed);
-  const auto rows = make_run(random, 1500, 1.01);
-  const Claims claims = claims_of(rows);
-  const Claim& claim = claim_on(claims, "other");
-  ASSERT_EQ(claim.outcome, Outcome::unresolved);
-  EXPECT_TRUE(why_open(claim, claims.groups[0]).starts_with("the difference is about 1"));
-  EXPECT_FALSE(is_open(claims.groups[0]));
-}
-
-TEST(Claims, FasterAndSlowerMeanByMoreThanTheMargin) {
-  std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, FasterAndSlowerMeanByMoreThanTheMargin) {
   const auto rows = make_run(random, 400, 1.03);
-  const auto outcome = [&](double margin) {
-    return claim_on(claims_of(rows, margin), "other").outcome;
-  };
-  EXPECT_EQ(outcome(0.01), Outcome::slower);
-  EXPECT_EQ(outcome(0.05), Outcome::same);
-  EXPECT_EQ(outcome(0.03), Outcome::unresolved);
+  EXPECT_EQ(Judged(rows, 0.01).outcome(), Outcome::slower);
+  EXPECT_EQ(Judged(rows, 0.05).outcome(), Outcome::same);
+  EXPECT_EQ(Judged(rows, 0.03).outcome(), Outcome::unresolved);
 }
 
-TEST(Claims, ATwinThatDiffersMakesTheRunInvalid) {
-  std::mt19937_64 random(seed);
-  const auto good = make_run(random, 40, 1.3);
-  const Claims valid = claims_of(good);
-  EXPECT_TRUE(valid.valid);
-  const auto bad = make_run(random, 40, 1.3, {1, 1, 1, 1, 1}, 1.03);
-  const Claims invalid = claims_of(bad);
-  EXPECT_FALSE(invalid.valid);
-  EXPECT_NE(invalid.invalid_because.find("twin of plain"), std::string::npos);
-  EXPECT_GT(invalid.noise_floor, 0.02);
+TEST_F(ClaimsTest, ATwinThatDiffersMakesTheRunInvalid) {
+  EXPECT_TRUE(Judged(make_run(random, 40, 1.3)).claims.valid);
+  const Judged bad(make_run(random, 40, 1.3, {1, 1, 1, 1, 1}, 1.03));
+  EXPECT_FALSE(bad.claims.valid);
+  EXPECT_TRUE(contains(bad.claims.invalid_because, "twin of plain"));
+  EXPECT_GT(bad.claims.noise_floor, 0.02);
 }
 
-TEST(Claims, TheTwinWidensTheMargin) {
-  std::mt19937_64 random(seed);
-  const auto rows = make_run(random, 40, 1.003, {1, 1, 1}, 1.004);
-  const Claims claims = claims_of(rows, 0.001);
-  EXPECT_TRUE(claims.valid);
-  const double twin = std::abs(claim_on(claims, "plain (twin)").interval.ratio - 1);
+TEST_F(ClaimsTest, TheTwinWidensTheMargin) {
+  const Judged run(make_run(random, 40, 1.003, {1, 1, 1}, 1.004), 0.001);
+  EXPECT_TRUE(run.claims.valid);
+  const double twin = std::abs(run.on("plain (twin)").interval.ratio - 1);
   ASSERT_GT(twin, 0.001);
-  EXPECT_EQ(claims.groups[0].margin, twin);
-  EXPECT_EQ(claims.groups[0].asked_margin, 0.001);
-  EXPECT_GT(claims.groups[0].noise_floor, twin);
+  EXPECT_EQ(run.group.margin, twin);
+  EXPECT_EQ(run.group.asked_margin, 0.001);
+  EXPECT_GT(run.group.noise_floor, twin);
 }
 
-TEST(Claims, FasterThanTheCeilingIsNotBelieved) {
-  std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, FasterThanTheCeilingIsNotBelieved) {
   auto rows = make_run(random, 40, 0.5);
   for (std::int64_t launch = 0; launch < 3; ++launch)
-    rows.push_back(row_of("ceiling_update", Role::ceiling, launch,
-                          make_rounds(random, 40, 1, {0.01, 0, 0, 0}).a));
-  const Claims claims = claims_of(rows);
-  const Claim& claim = claim_on(claims, "other");
-  EXPECT_EQ(claim.outcome, Outcome::implausible);
-  EXPECT_FALSE(claim.has_speed);
-  EXPECT_EQ(claim.ns_per_token, 0);
-  EXPECT_EQ(claim.interval.rounds, 0);
+    rows.push_back(timing_of("ceiling_update", Role::ceiling, launch,
+                             make_rounds(random, 40, 1, {0.01, 0, 0, 0}).a));
+  const Judged run(rows);
+  EXPECT_EQ(run.outcome(), Outcome::implausible);
+  const Claim& other = run.on("other");
+  EXPECT_TRUE(!other.has_speed && other.ns_per_token == 0 && other.interval.rounds == 0);
   // Control: at the ceiling itself nothing is implausible.
-  EXPECT_NE(claim_on(claims, "plain").outcome, Outcome::implausible);
-  EXPECT_NEAR(claim_on(claims, "plain").of_ceiling.ratio, 1, 0.1);
+  EXPECT_NE(run.on("plain").outcome, Outcome::implausible);
+  EXPECT_NEAR(run.on("plain").of_ceiling.ratio, 1, 0.1);
   // The fastest loop of the rounds is the ceiling.
   for (std::int64_t launch = 0; launch < 3; ++launch)
-    rows.push_back(row_of("ceiling_b", Role::ceiling, launch,
-                          make_rounds(random, 40, 0.45, {0.01, 0, 0, 0}).b));
-  EXPECT_EQ(claim_on(claims_of(rows), "other").outcome, Outcome::faster);
+    rows.push_back(timing_of("ceiling_b", Role::ceiling, launch,
+                             make_rounds(random, 40, 0.45, {0.01, 0, 0, 0}).b));
+  EXPECT_EQ(Judged(rows).outcome(), Outcome::faster);
 }
 
-TEST(Claims, WhatFusesIsComparedWithItsOwnPasses) {
-  std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, WhatFusesIsComparedWithItsOwnPasses) {
   auto rows = make_run(random, 40, 0.5);
   for (TimingRow& row : rows)
     if (row.role == Role::baseline) row.kernel = "other (unfused)";
-  const Claims claims = claims_of(rows);
-  EXPECT_NEAR(claim_on(claims, "other").of_unfused.ratio, 0.5, 0.01);
-  EXPECT_NE(unfused_text(claim_on(claims, "other")).find(" × unfused [0."), std::string::npos);
+  const Judged run(rows);
+  EXPECT_NEAR(run.on("other").of_unfused.ratio, 0.5, 0.01);
+  EXPECT_TRUE(contains(unfused_text(run.on("other")), " × unfused [0."));
 }
 
 // After its numbers are removed, the other contestants are compared as strictly as before.
-TEST(Claims, AnImplausibleOneStillSharesTheError) {
-  std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, AnImplausibleOneStillSharesTheError) {
   auto rows = make_run(random, 40, 1.3, {1});
-  rows.push_back(row_of("magic", Role::kernel, 0, std::vector<double>(40, 1)));
+  rows.push_back(timing_of("magic", Role::kernel, 0, std::vector<double>(40, 1)));
   const std::int64_t before = claims_of(rows).groups[0].comparisons;
+  make_broken(rows.back());
   rows.back().outcome = Outcome::implausible;
-  rows.back().ns_per_token.clear();
-  rows.back().ns_per_token_median = 0;
   EXPECT_EQ(claims_of(rows).groups[0].comparisons, before);
 }
 
-TEST(Claims, WithoutATwinNothingIsSaid) {
-  std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, WithoutATwinNothingIsSaid) {
   auto rows = make_run(random, 60, 1.3, {1});
   std::erase_if(rows, [](const TimingRow& row) { return row.is_twin(); });
-  const Claims claims = claims_of(rows);
-  for (const Claim& claim : claims.groups[0].claims)
-    if (claim.role == Role::kernel) {
-      EXPECT_EQ(claim.outcome, Outcome::unresolved) << claim.kernel;
-    }
+  EXPECT_EQ(Judged(rows).outcome(), Outcome::unresolved);
 }
 
-TEST(Claims, BrokenOnceIsBroken) {
-  std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, BrokenOnceIsBroken) {
   auto rows = make_run(random, 40, 1.3);
-  TimingRow& last = rows.back();
-  last.outcome = Outcome::broken;
-  last.reason = "crashed";
-  last.ns_per_token.clear();
-  last.iterations.clear();
-  last.ns_per_token_median = 0;
-  const Claims claims = claims_of(rows);
-  const Claim& claim = claim_on(claims, "other");
+  make_broken(rows.back());
+  rows.back().reason = "crashed";
+  const Judged run(rows);
+  const Claim& claim = run.on("other");
   EXPECT_EQ(claim.outcome, Outcome::broken);
   EXPECT_EQ(claim.reason, "crashed");
   EXPECT_FALSE(claim.has_speed);
   EXPECT_TRUE(claim.launch_ratios.empty());
 }
 
-TEST(Claims, ManyComparisonsShareTheError) {
-  std::mt19937_64 random(seed);
-  auto rows = make_run(random, 40, 1.3, {1, 1, 1});
-  const Claims one = claims_of(rows);
+TEST_F(ClaimsTest, ManyComparisonsShareTheError) {
+  auto rows = make_run(random, 40, 1.3);
+  const Judged one(rows);
   for (int i = 0; i < 9; ++i)
     rows.push_back(
-        row_of("more_" + std::to_string(i), Role::kernel, 0, make_rounds(random, 40, 1.1).b));
-  const Claims ten = claims_of(rows);
-  EXPECT_EQ(one.groups[0].comparisons, 1);
-  EXPECT_EQ(ten.groups[0].comparisons, 10);
-  EXPECT_GE(claim_on(one, "other").interval.coverage, 0.95);
-  EXPECT_GE(claim_on(ten, "other").interval.coverage, 0.995);
+        timing_of("more_" + std::to_string(i), Role::kernel, 0, make_rounds(random, 40, 1.1).b));
+  const Judged ten(rows);
+  EXPECT_EQ(one.group.comparisons, 1);
+  EXPECT_EQ(ten.group.comparisons, 10);
+  EXPECT_GE(one.on("other").interval.coverage, 0.95);
+  EXPECT_GE(ten.on("other").interval.coverage, 0.995);
 }
 
-TEST(Claims, UnlikeWorkIsNotCompared) {
-  std::mt19937_64 random(seed);
+TEST_F(ClaimsTest, UnlikeWorkIsNotCompared) {
   auto rows = make_run(random, 40, 1.3, {1});
-  rows.push_back(row_of("computing", Role::kernel, 0, make_rounds(random, 40, 1.1).b));
+  rows.push_back(timing_of("computing", Role::kernel, 0, make_rounds(random, 40, 1.1).b));
   rows.back().board = "half_split / f32 / in place / computed";
-  const Claims claims = claims_of(rows);
-  ASSERT_EQ(claims.groups.size(), 2u);
-  EXPECT_EQ(claims.groups[1].claims[0].outcome, Outcome::measured);
-  EXPECT_TRUE(claims.groups[1].claims[0].has_speed);
-  EXPECT_EQ(claims.groups[1].claims[0].interval.rounds, 0);
+  const Judged run(rows);
+  ASSERT_EQ(run.claims.groups.size(), 2u);
+  const Claim& computing = run.claims.groups[1].claims[0];
+  EXPECT_EQ(computing.outcome, Outcome::measured);
+  EXPECT_TRUE(computing.has_speed && computing.interval.rounds == 0);
 }
 
 // Each board's is 10 and 30 ns. Control: where the bytes differ, each has its own.
 TEST(Ceilings, BoardsThatMoveTheSameBytesHaveOne) {
   for (const std::int64_t bytes : {40960, 40964}) {
-    std::vector<TimingRow> rows = {row_of("ceiling_update", Role::ceiling, 0, {10, 10, 10}),
-                                   row_of("ceiling_update", Role::ceiling, 0, {30, 30, 30})};
+    std::vector<TimingRow> rows = {timing_of("ceiling_update", Role::ceiling, 0, {10, 10, 10}),
+                                   timing_of("ceiling_update", Role::ceiling, 0, {30, 30, 30})};
     rows[1].board = "half_split / f32 / in place / computed";
     rows[1].bytes = bytes;
     const Claims claims = claims_of(rows);

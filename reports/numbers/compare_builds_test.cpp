@@ -48,14 +48,6 @@ Results with_head(Results results, Change&& change) {
   return results;
 }
 
-void break_off(TimingRow& row) {
-  row.outcome = Outcome::broken;
-  row.reason = "agreement FAIL";
-  row.ns_per_token.clear();
-  row.iterations.clear();
-  row.ns_per_token_median = 0;
-}
-
 Comparison compare(const Results& run, double max_regression = 0.05) {
   return compare_builds(run, "run.jsonl", max_regression);
 }
@@ -79,11 +71,10 @@ Answer answer_of(const Comparison& comparison) {
 }
 
 TEST(CompareBuilds, FindsTheSlowerBuildAndNoOther) {
-  const Comparison equal = compare(run_of(1)), twice = compare(run_of(2)),
-                   faster = compare(run_of(0.9));
+  const Comparison equal = compare(run_of(1)), twice = compare(run_of(2));
   EXPECT_EQ(answer_of(equal), Answer::no_worse);
   EXPECT_EQ(exit_code_of(equal), 0);
-  EXPECT_EQ(answer_of(faster), Answer::no_worse);
+  EXPECT_EQ(answer_of(compare(run_of(0.9))), Answer::no_worse);
   EXPECT_EQ(answer_of(twice), Answer::regressed);
   EXPECT_EQ(twice.regressions, 12);
   EXPECT_EQ(exit_code_of(twice), 1);
@@ -134,15 +125,15 @@ TEST(CompareBuilds, WithoutAnAnswerTheCellSaysWhatWouldDecide) {
 }
 
 TEST(CompareBuilds, AKernelWithoutASpeed) {
-  EXPECT_EQ(answer_of(compare(with_head(run_of(1), break_off))), Answer::regressed);
+  EXPECT_EQ(answer_of(compare(with_head(run_of(1), make_broken))), Answer::regressed);
   const auto skip = [](TimingRow& row) {
-    break_off(row);
+    make_broken(row);
     row.outcome = Outcome::skipped;
   };
   EXPECT_EQ(answer_of(compare(with_head(run_of(1), skip))), Answer::cannot_tell);
   Results base_broken = run_of(1);
   for (TimingRow& row : base_broken.timings)
-    if (row.kernel == "base:turn") break_off(row);
+    if (row.kernel == "base:turn") make_broken(row);
   EXPECT_EQ(answer_of(compare(base_broken)), Answer::not_compared);
   EXPECT_EQ(exit_code_of(compare(base_broken)), 3) << "nothing was compared";
   // Head has lost the kernel, and has a new one.
@@ -182,18 +173,16 @@ TEST(CompareBuilds, RefusesARunThatCannotBeCompared) {
 
 TEST(CompareBuilds, TheTableHasTheAnswers) {
   const auto text = [](const Results& run) { return comparison_text(compare(run)); };
-  const auto has = [](const std::string& lines, const char* part) {
-    return lines.find(part) != std::string::npos;
-  };
   const std::string twice = text(run_of(2)), less = text(run_of(1.0123));
   EXPECT_TRUE(twice.starts_with("# ✗ 12 regressions\n\nbase → head, in run.jsonl")) << twice;
-  EXPECT_TRUE(has(twice, "| ✗ SLOWER | seen: at least 99.9 % | turn | llama-3-8b/decode-1 |") ||
-              has(twice, "| ✗ SLOWER | seen: at least 100.0 % | turn | llama-3-8b/decode-1 |"))
+  const std::string of = " % | turn | llama-3-8b/decode-1 |";
+  EXPECT_TRUE(contains(twice, "| ✗ SLOWER | seen: at least 99.9" + of) ||
+              contains(twice, "| ✗ SLOWER | seen: at least 100.0" + of))
       << twice;
-  EXPECT_TRUE(has(less, " | none: at most 1.3 % | turn | ")) << "rounded up: " << less;
-  const std::string broken = text(with_head(run_of(1), break_off));
-  EXPECT_TRUE(has(broken, "| ✗ BROKEN | seen | turn | ")) << broken;
-  EXPECT_TRUE(has(broken, " | agreement FAIL |\n")) << broken;
+  EXPECT_TRUE(contains(less, " | none: at most 1.3 % | turn | ")) << "rounded up: " << less;
+  const std::string broken = text(with_head(run_of(1), make_broken));
+  EXPECT_TRUE(contains(broken, "| ✗ BROKEN | seen | turn | ")) << broken;
+  EXPECT_TRUE(contains(broken, " | agreement FAIL |\n")) << broken;
 }
 
 }  // namespace

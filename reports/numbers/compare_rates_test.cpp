@@ -35,18 +35,12 @@ Results simulated(std::mt19937_64& random, int launches, double luck, double rat
   results.complete = true;
   results.run = run_row();
   const auto add = [&](const std::string& kernel, Role role, int launch, double ns) {
-    TimingRow row = sample_timing();
-    row.kernel = kernel;
-    row.role = role;
-    row.launch = launch;
-    row.ns_per_token.clear();
-    row.iterations.assign(rounds, 1000);
+    std::vector<double> times;
     for (int round = 0; round < rounds; ++round) {
       const double spike = uniform(random) < 0.08 ? 1 + 4 * uniform(random) : 1;
-      row.ns_per_token.push_back(ns * spike * std::exp(0.02 * normal(random)));
+      times.push_back(ns * spike * std::exp(0.02 * normal(random)));
     }
-    row.ns_per_token_median = median_of(row.ns_per_token);
-    results.timings.push_back(row);
+    results.timings.push_back(timing_of(kernel, role, launch, times));
   };
   for (int launch = 0; launch < launches; ++launch) {
     const auto time = [&, machine = 100 * std::exp(0.1 * normal(random))] {

@@ -132,14 +132,6 @@ TimingRow timing_of(const Size& size, const std::string& board, const std::strin
   return row;
 }
 
-void make_broken(TimingRow& row) {
-  row.outcome = Outcome::broken;
-  row.reason = "agreement FAIL";
-  row.ns_per_token.clear();
-  row.iterations.clear();
-  row.ns_per_token_median = row.gb_per_s_median = 0;
-}
-
 void add_timings(Results& results) {
   std::uint64_t salt = 0;
   for (const char* pairing : {"half_split", "interleaved"})
@@ -221,6 +213,26 @@ VerdictRow sample_verdict() {
   row.compared = 1638400;
   row.seconds = 0.071;
   return row;
+}
+
+TimingRow timing_of(const std::string& kernel, Role role, std::int64_t launch,
+                    std::vector<double> ns) {
+  TimingRow row = sample_timing();
+  row.kernel = kernel;
+  row.role = role;
+  row.launch = launch;
+  row.iterations.assign(ns.size(), 1000);
+  row.ns_per_token_median = median_of(ns);
+  row.ns_per_token = std::move(ns);
+  return row;
+}
+
+void make_broken(TimingRow& row) {
+  row.outcome = Outcome::broken;
+  row.reason = "agreement FAIL";
+  row.ns_per_token.clear();
+  row.iterations.clear();
+  row.ns_per_token_median = row.gb_per_s_median = 0;
 }
 
 TimingRow sample_timing() {

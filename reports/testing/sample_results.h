@@ -22,6 +22,10 @@ Results results_of(std::vector<VerdictRow> verdicts, std::vector<TimingRow> timi
 VerdictRow sample_verdict();
 TimingRow sample_timing();
 TimingRow sample_device_timing();  ///< the same of kernel `cuda` on a device
+/// The same, but of these times.
+TimingRow timing_of(const std::string& kernel, Role role, std::int64_t launch,
+                    std::vector<double> ns);
+void make_broken(TimingRow& row);  ///< by "agreement FAIL", without its times
 
 inline bool contains(const std::string& text, const std::string& what) {
   return text.find(what) != std::string::npos;
