@@ -16,15 +16,10 @@ struct Everything {
   rope_problem problem{};
   ProblemNodes nodes;
   Everything() {
-    problem.batch = 2;
-    problem.tokens = 3;
-    problem.rotary_dim = 4;
-    problem.position_dtype = ROPE_I64;
-    problem.position_batch_stride = 10;
-    problem.position_token_stride = 2;
-    problem.table_dtype = ROPE_F32;
-    problem.table_rows = 5;
-    problem.table_row_stride = 8;
+    problem.batch = 2, problem.tokens = 3, problem.rotary_dim = 4;
+    problem.position_dtype = ROPE_I64, problem.table_dtype = ROPE_F32;
+    problem.position_batch_stride = 10, problem.position_token_stride = 2;
+    problem.table_rows = 5, problem.table_row_stride = 8;
     problem.tensor_count = 3;
     for (rope_tensor& t : problem.tensor)
       t = {2, 6, 0, 60, 20, 10, 120, 40, 20, ROPE_BF16, ROPE_BF16, 1, 0, {}};
@@ -32,13 +27,9 @@ struct Everything {
     nodes.axes = {{ROPE_EXT_AXES, sizeof(rope_axes), nullptr}, 3, 0, 100, 200, nullptr};
     nodes.norm = {{ROPE_EXT_NORM, sizeof(rope_norm), nullptr}, 1e-6, 1, ROPE_F32, 0, 0};
     nodes.append.ext = {ROPE_EXT_APPEND, sizeof(rope_append), nullptr};
-    nodes.append.tensors = 4;
-    nodes.append.slot_dtype = ROPE_I32;
-    nodes.append.pages = 7;
-    nodes.append.page_size = 2;
-    nodes.append.page_stride[2] = 100;
-    nodes.append.slot_stride[2] = 12;
-    nodes.append.head_stride[2] = 6;
+    rope_append& append = nodes.append;
+    append.tensors = 4, append.slot_dtype = ROPE_I32, append.pages = 7, append.page_size = 2;
+    append.page_stride[2] = 100, append.slot_stride[2] = 12, append.head_stride[2] = 6;
   }
   std::uint64_t bytes(const std::string& name) const {
     for (const OperandLayout& o : operands_of(problem, nodes))

@@ -57,10 +57,9 @@ TEST(AxisPositions, AreApartAndInRange) {
 
 TEST(AxisPositions, LieAxisByAxisWithTablesBehindEachOther) {
   Oracle oracle;
-  const Problem p = make_problem(
-      case_of(
-          "rows_by=token batch=2 positions=1,2,3,4,5,6 position_axis_stride=3 table_axis_stride=7"),
-      oracle);
+  const Case c = case_of(
+      "rows_by=token batch=2 positions=1,2,3,4,5,6 position_axis_stride=3 table_axis_stride=7");
+  const Problem p = make_problem(c, oracle);
   const auto& positions = p.buffers[static_cast<std::size_t>(p.buffer(Operand::positions))].content;
   ASSERT_EQ(positions.size(), 8 * sizeof(std::int32_t));
   const auto& cos = p.buffers[static_cast<std::size_t>(p.buffer(Operand::cos))].content;

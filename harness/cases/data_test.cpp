@@ -148,17 +148,14 @@ TEST(Problem, OutputsHoldNumbersWhereThatIsAsked) {
 
 TEST(Problem, ATableMayHaveAnglesOfItsOwn) {
   Oracle oracle;
-  const Problem apart = make_problem(case_from_text("table_apart=3 positions=8 q.heads=1"), oracle);
-  const Problem usual = make_problem(case_from_text("positions=5 q.heads=1"), oracle);
-  const auto cos_of = [](const Problem& p, std::int64_t row) {
+  const auto cos_of = [&](const std::string& line, std::int64_t row) {
+    const Problem p = make_problem(case_from_text(line), oracle);
     return load(p.buffers[static_cast<std::size_t>(p.buffer(Operand::cos))].content, Dtype::f32,
                 row);
   };
-  EXPECT_EQ(cos_of(apart, 8), cos_of(usual, 5));
-  const std::string words = "rotary_dim=6 q.head_dim=6 q.heads=1 positions=8 ";
-  const Problem one =
-      make_problem(case_from_text(words + "table_apart=3 table_apart_pair=1"), oracle);
-  const Problem none = make_problem(case_from_text(words), oracle);
+  EXPECT_EQ(cos_of("table_apart=3 positions=8 q.heads=1", 8), cos_of("positions=5 q.heads=1", 5));
+  const std::string none = "rotary_dim=6 q.head_dim=6 q.heads=1 positions=8 ",
+                    one = none + "table_apart=3 table_apart_pair=1";
   for (std::int64_t pair = 0; pair < 3; ++pair)
     EXPECT_EQ(cos_of(one, 24 + pair) == cos_of(none, 24 + pair), pair != 1) << pair;
 }

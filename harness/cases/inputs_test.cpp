@@ -64,11 +64,9 @@ TEST(Inputs, ReplacedPairsAreThoseOfBothPlacementsAndNothingElse) {
     const auto k = static_cast<std::size_t>(p.buffer(Operand::in, 1));
     EXPECT_EQ(p.buffers[k].content, before.buffers[k].content) << "rotate = 0 stays";
     const auto q = static_cast<std::size_t>(p.buffer(Operand::in));
-    for (const std::size_t e : {std::size_t{0}, std::size_t{5}, std::size_t{11}})
-      EXPECT_EQ(std::memcmp(p.buffers[q].content.data() + 4 * e,
-                            before.buffers[q].content.data() + 4 * e, 4),
-                0)
-          << "outside the window, bit for bit";
+    const auto *now = p.buffers[q].content.data(), *then = before.buffers[q].content.data();
+    for (const int at : {0, 20, 44})
+      EXPECT_EQ(std::memcmp(now + at, then + at, 4), 0) << "outside the window, bit for bit";
   }
 }
 

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 #include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
@@ -25,10 +27,13 @@ Problem laid_out(const std::string& line) {
 }
 
 const Buffer& buffer(const Problem& p, std::string_view name) {
-  const auto found = std::find_if(p.buffers.begin(), p.buffers.end(),
-                                  [&](const Buffer& b) { return b.name == name; });
+  const auto found = std::ranges::find(p.buffers, name, &Buffer::name);
   if (found == p.buffers.end()) throw std::runtime_error("no buffer " + std::string(name));
   return *found;
+}
+// The buffer of an operand.
+const Buffer& buffer(const Problem& p, Operand operand, std::uint32_t tensor = 0) {
+  return p.buffers[static_cast<std::size_t>(p.buffer(operand, tensor))];
 }
 
 std::vector<std::string> names(const Problem& p) {
@@ -58,15 +63,13 @@ TEST(Problem, ContiguousTensorIsFilledFromTheSeed) {
   const Buffer& q = buffer(p, "q.in");
   ASSERT_EQ(q.content.size(), 2u * 3 * 2 * 4 * 4);
   EXPECT_FALSE(q.writable);
-  EXPECT_EQ(p.asked.tensor[0].in_head_stride, 4);
-  EXPECT_EQ(p.asked.tensor[0].in_token_stride, 8);
-  EXPECT_EQ(p.asked.tensor[0].in_batch_stride, 24);
+  const rope_tensor& t = p.asked.tensor[0];
+  EXPECT_EQ(std::tie(t.in_head_stride, t.in_token_stride, t.in_batch_stride), std::tuple(4, 8, 24));
   EXPECT_EQ(f32(q, 1 * 24 + 2 * 8 + 1 * 4 + 3), unit_value(hash(5, 0, 1, 2, 1, 3), 24));
   EXPECT_EQ(f32(buffer(p, "k.in"), 1 * 12 + 0 * 4 + 2), unit_value(hash(5, 1, 1, 0, 0, 2), 24));
 
   const Buffer& out = buffer(p, "q.out");
-  EXPECT_TRUE(out.writable);
-  EXPECT_FALSE(out.holds_input);
+  EXPECT_TRUE(out.writable && !out.holds_input);
   EXPECT_EQ(owned_elements(out), 48);
   for (std::int64_t i = 0; i < 48; ++i) EXPECT_TRUE(poisoned(out, i));
 }
@@ -113,12 +116,10 @@ TEST(Problem, PaddedRowsOwnNoGaps) {
       for (std::int64_t h = 0; h < 2; ++h) {
         const std::int64_t row = b * 29 + n * 13 + h * 5;
         EXPECT_EQ(f32(in, 1 + row + 1), unit_value(hash(1, 0, b, n, h, 1), 24));
-        EXPECT_EQ(out.owned[static_cast<std::size_t>(2 + row)], 1);
-        EXPECT_EQ(out.owned[static_cast<std::size_t>(2 + row + 1)], 1);
-        if (b + n + h < 3) {  // a gap after every row but the last
-          EXPECT_EQ(out.owned[static_cast<std::size_t>(2 + row + 2)], 0);
-          EXPECT_TRUE(poisoned(in, 1 + row + 2));
-        }
+        const auto owned = out.owned.begin() + 2 + row;
+        EXPECT_TRUE(owned[0] == 1 && owned[1] == 1) << row;
+        // A gap after every row but the last.
+        EXPECT_TRUE(b + n + h == 3 || (owned[2] == 0 && poisoned(in, 1 + row + 2))) << row;
       }
   EXPECT_TRUE(poisoned(in, 0));
   EXPECT_EQ(out.owned[0] + out.owned[1], 0);
@@ -184,9 +185,7 @@ TEST(Problem, UnrotatedTensorIsGivenAnAbsurdWindow) {
 TEST(Problem, ExplicitValuesAreStoredInOrder) {
   const Problem p = laid_out("tokens=2 q.in=9,3,9 q.values=1,-0x1p-3,inf,nan");
   const Buffer& in = buffer(p, "q.in");
-  EXPECT_EQ(f32(in, 0), 1);
-  EXPECT_EQ(f32(in, 1), -0.125);
-  EXPECT_EQ(f32(in, 3), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(std::tuple(f32(in, 0), f32(in, 1), f32(in, 3)), std::tuple(1, -0.125, INFINITY));
   EXPECT_TRUE(std::isnan(f32(in, 4)));
   EXPECT_TRUE(poisoned(in, 2));
 }
@@ -195,12 +194,9 @@ TEST(Problem, OwnSinTurnsTheOtherTensorsBack) {
   const Problem p = laid_out("q.heads=1 k.heads=1 positions=5 own_sin=1");
   EXPECT_EQ(p.buffer(Operand::cos, 1), p.buffer(Operand::cos));
   ASSERT_NE(p.buffer(Operand::sin, 1), p.buffer(Operand::sin));
-  const auto sin_of = [&](std::uint32_t tensor) {
-    return load(p.buffers[static_cast<std::size_t>(p.buffer(Operand::sin, tensor))].content,
-                Dtype::f32, 5);
-  };
-  EXPECT_EQ(sin_of(1), -sin_of(0));
-  EXPECT_NE(sin_of(0), 0);
+  const double q = f32(buffer(p, Operand::sin), 5), k = f32(buffer(p, Operand::sin, 1), 5);
+  EXPECT_EQ(k, -q);
+  EXPECT_NE(q, 0);
 }
 
 TEST(Problem, PositionsFollowTypeAndStrides) {
@@ -208,13 +204,10 @@ TEST(Problem, PositionsFollowTypeAndStrides) {
       "batch=2 tokens=2 positions=5,6,7,8 position_batch_stride=7 position_token_stride=3");
   const Buffer& b = buffer(p, "positions");
   ASSERT_EQ(b.content.size(), 4u * 11);
-  EXPECT_EQ(load_as<std::int32_t>(b.content, 0), 5);
-  EXPECT_EQ(load_as<std::int32_t>(b.content, 3), 6);
-  EXPECT_EQ(load_as<std::int32_t>(b.content, 7), 7);
-  EXPECT_EQ(load_as<std::int32_t>(b.content, 10), 8);
+  for (const auto& [at, position] : {std::pair{0, 5}, {3, 6}, {7, 7}, {10, 8}})
+    EXPECT_EQ(load_as<std::int32_t>(b.content, at), position) << at;
   EXPECT_TRUE(poisoned(b, 1));
-  EXPECT_EQ(p.asked.min_position, 5);
-  EXPECT_EQ(p.asked.max_position, 8);
+  EXPECT_EQ(std::tuple(p.asked.min_position, p.asked.max_position), std::tuple(5, 8));
 
   const Problem wide = laid_out("contract=exact position_dtype=i64 positions=-2147483648");
   EXPECT_EQ(load_as<std::int64_t>(buffer(wide, "positions").content, 0), -2147483648);
@@ -322,30 +315,27 @@ TEST(Problem, OtherDataHaveOtherValuesInTheSamePlaces) {
   }
   EXPECT_TRUE(is_poison(other[q].data() + 8, Dtype::f32, Poison::read_only)) << "the gap stays";
   EXPECT_EQ(other[t2], p.buffers[t2].content) << "explicit values stay";
-  EXPECT_TRUE(other[static_cast<std::size_t>(p.output(0).buffer)].empty());
-  EXPECT_TRUE(other[static_cast<std::size_t>(p.buffer(Operand::cos))].empty());
+  for (const auto none : {p.output(0).buffer, p.buffer(Operand::cos)})
+    EXPECT_TRUE(other[static_cast<std::size_t>(none)].empty()) << none;
 
   Outputs outputs;
   EXPECT_EQ(&given(p, outputs, p.buffer(Operand::in)), &p.buffers[q].content);
   outputs.placement = 1;
   EXPECT_EQ(&given(p, outputs, p.buffer(Operand::in)), &other[q]);
-  EXPECT_EQ(&given(p, outputs, p.buffer(Operand::cos)),
-            &p.buffers[static_cast<std::size_t>(p.buffer(Operand::cos))].content);
+  EXPECT_EQ(&given(p, outputs, p.buffer(Operand::cos)), &buffer(p, Operand::cos).content);
 }
 
-// The elements of one head as complex pairs, half split.
-std::vector<std::pair<double, double>> pairs(const Problem& p, std::int64_t h) {
-  const std::int64_t half = p.asked.rotary_dim / 2;
-  std::vector<std::pair<double, double>> out;
-  for (std::int64_t i = 0; i < half; ++i) {
-    const std::int64_t row = in_index(p.asked, 0, 0, 0, h);
-    const bool interleaved = p.asked.pairing == ROPE_INTERLEAVED;
+// The elements of one head as complex pairs.
+using Pairs = std::vector<std::pair<double, double>>;
+Pairs pairs(const Problem& p, std::int64_t h) {
+  const std::int64_t half = p.asked.rotary_dim / 2, row = in_index(p.asked, 0, 0, 0, h);
+  const bool interleaved = p.asked.pairing == ROPE_INTERLEAVED;
+  Pairs out;
+  for (std::int64_t i = 0; i < half; ++i)
     out.emplace_back(f32(p.buffers[0], row + (interleaved ? 2 * i : i)),
                      f32(p.buffers[0], row + (interleaved ? 2 * i + 1 : i + half)));
-  }
   return out;
 }
-using Pairs = std::vector<std::pair<double, double>>;
 
 TEST(Problem, BasisPatternIsTheUnitVectorsAndOneFullMantissa) {
   for (const char* pairing : {"interleaved", "half_split"}) {
@@ -354,10 +344,8 @@ TEST(Problem, BasisPatternIsTheUnitVectorsAndOneFullMantissa) {
     for (const std::int64_t h : {0, 3}) {
       EXPECT_EQ(pairs(p, h), (Pairs{{1, 0}, {1, 0}})) << pairing;
       EXPECT_EQ(pairs(p, h + 1), (Pairs{{0, 1}, {0, 1}})) << pairing;
-      for (const auto& [re, im] : pairs(p, h + 2)) {
-        EXPECT_GE(std::abs(re), 0.5);
-        EXPECT_GE(std::abs(im), 0.5);
-      }
+      for (const auto& [re, im] : pairs(p, h + 2))
+        EXPECT_TRUE(std::abs(re) >= 0.5 && std::abs(im) >= 0.5) << re << " " << im;
     }
   }
 }
@@ -371,8 +359,7 @@ TEST(Problem, DecayPatternIsPrefixesThenStairs) {
     EXPECT_EQ(pairs(p, 0), (Pairs{{1, 0}, {0, 0}, {0, 0}}));
     EXPECT_EQ(pairs(p, 1), (Pairs{{1, 0}, {1, 0}, {0, 0}}));
     EXPECT_EQ(pairs(p, 2), (Pairs{{1, 0}, {1, 0}, {1, 0}}));
-    const double a = double{static_cast<float>(std::sqrt(3.0))};
-    const double b = double{static_cast<float>(std::sqrt(2.0))};
+    const double a{static_cast<float>(std::sqrt(3.0))}, b{static_cast<float>(std::sqrt(2.0))};
     EXPECT_EQ(pairs(p, half + decay_stair_q), (Pairs{{a, 0}, {b, 0}, {1, 0}}));
     EXPECT_EQ(pairs(p, half + decay_ones_re), (Pairs{{1, 0}, {1, 0}, {1, 0}}));
     EXPECT_EQ(pairs(p, half + decay_ones_im), (Pairs{{0, 1}, {0, 1}, {0, 1}}));
@@ -389,9 +376,8 @@ TEST(Poison, IsThreeDifferentNansOfEveryType) {
           const auto bits = static_cast<BitsOf<Stored>>(poison_bits(which, type.dtype));
           EXPECT_TRUE(std::isnan(static_cast<double>(std::bit_cast<Stored>(bits)))) << type.word;
         });
-    EXPECT_NE(poison_bits(Poison::a, type.dtype), poison_bits(Poison::b, type.dtype));
-    EXPECT_NE(poison_bits(Poison::a, type.dtype), poison_bits(Poison::read_only, type.dtype));
-    EXPECT_NE(poison_bits(Poison::b, type.dtype), poison_bits(Poison::read_only, type.dtype));
+    const auto bits = [&](Poison which) { return poison_bits(which, type.dtype); };
+    EXPECT_EQ(std::set({bits(Poison::a), bits(Poison::b), bits(Poison::read_only)}).size(), 3u);
     std::vector<std::byte> bytes(19);
     fill_poison(bytes.data(), bytes.size(), type.dtype, Poison::b);
     EXPECT_TRUE(is_poison(bytes.data() + type.bytes, type.dtype, Poison::b));

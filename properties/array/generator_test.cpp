@@ -65,11 +65,10 @@ std::vector<Levels> allowed_rows(const Model& model) {
   Levels row;
   for (std::size_t f = 0; f < model.counts.size();) {
     if (f == 0 && model.allows(row)) rows.push_back(row);
-    if (++row.of[f] < model.counts[f]) {
+    if (++row.of[f] < model.counts[f])
       f = 0;
-    } else {
+    else
       row.of[f++] = 0;
-    }
   }
   return rows;
 }
