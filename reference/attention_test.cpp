@@ -68,10 +68,7 @@ using Pairs = std::vector<std::complex<double>>;
 
 Numbers components(const Pairs& pairs) {
   Numbers out;
-  for (const auto& x : pairs) {
-    out.push_back(x.real());
-    out.push_back(x.imag());
-  }
+  for (const auto& x : pairs) out.insert(out.end(), {x.real(), x.imag()});
   return out;
 }
 

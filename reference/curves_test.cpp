@@ -48,9 +48,7 @@ TEST(Decay, MeansOverWindowsFall) {
   double previous = curve.mean(0);
   for (const double expected : known) {
     double total = 0;
-    for (std::int64_t distance = begin; distance < end; ++distance) {
-      total += curve.mean(distance);
-    }
+    for (std::int64_t distance = begin; distance < end; ++distance) total += curve.mean(distance);
     const double mean = total / static_cast<double>(end - begin);
     EXPECT_NEAR(mean, expected, 1e-6) << "[" << begin << ", " << end << ")";
     EXPECT_LT(mean, previous);
@@ -67,9 +65,8 @@ TEST(Decay, EveryDistanceIsBelowTheStart) {
     const double start = curve.mean(0);
     EXPECT_EQ(start, static_cast<double>(rotary_dim + 2) / 4);
     double largest = 0;
-    for (std::int64_t distance = 1; distance <= 4096; ++distance) {
+    for (std::int64_t distance = 1; distance <= 4096; ++distance)
       largest = std::max(largest, curve.mean(distance));
-    }
     EXPECT_LT(largest, 0.98 * start) << "rotary_dim " << rotary_dim;
   }
 }

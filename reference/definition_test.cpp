@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -52,13 +53,9 @@ TEST(Definition, TurnsAVectorAndBack) {
 std::vector<double> transpose_times(const std::vector<double>& a, const std::vector<double>& b,
                                     std::size_t n) {
   std::vector<double> c(n * n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      for (std::size_t k = 0; k < n; ++k) {
-        c[i * n + j] += a[k * n + i] * b[k * n + j];
-      }
-    }
-  }
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t k = 0; k < n; ++k) c[i * n + j] += a[k * n + i] * b[k * n + j];
   return c;
 }
 
@@ -73,9 +70,8 @@ TEST_P(DenseRotation, TransposeTimesIsTheRotationByTheDistance) {
     const auto product = transpose_times(dense_rotation(inv_freq, a, GetParam()),
                                          dense_rotation(inv_freq, b, GetParam()), 16);
     const auto expected = dense_rotation(inv_freq, b - a, GetParam());
-    for (std::size_t k = 0; k < product.size(); ++k) {
+    for (std::size_t k = 0; k < product.size(); ++k)
       ASSERT_NEAR(product[k], expected[k], 4e-16) << "element " << k << ", " << a << ", " << b;
-    }
   }
 }
 
@@ -83,11 +79,7 @@ TEST_P(DenseRotation, IsTheDefinitionPairByPairAndZeroElsewhere) {
   constexpr std::size_t dim = 12;
   const auto inv_freq = inverse_frequencies(10000, dim);
   const auto matrix = dense_rotation(inv_freq, 37, GetParam());
-  std::size_t nonzero = 0;
-  for (const double element : matrix) {
-    nonzero += element != 0 ? 1 : 0;
-  }
-  EXPECT_EQ(nonzero, 2 * dim);
+  EXPECT_EQ(std::ranges::count_if(matrix, [](double element) { return element != 0; }), 2 * dim);
   Oracle oracle;
   for (std::size_t i = 0; i < dim / 2; ++i) {
     const bool interleaved = GetParam() == Pairing::interleaved;

@@ -79,8 +79,7 @@ TEST(DoubleDouble, TwoSumIsExact) {
 TEST(DoubleDouble, TwoProductIsExact) {
   Integers integers(2);
   for (int k = 0; k < rounds; ++k) {
-    const auto a = static_cast<double>(integers.below(53));
-    const auto b = static_cast<double>(integers.below(53));
+    const double a = scaled(integers.below(53), 0), b = scaled(integers.below(53), 0);
     const DoubleDouble p = two_product(a, b);
     ASSERT_TRUE(integer(p) == integer(a) * integer(b)) << a << " * " << b;
     ASSERT_TRUE(is_normalized(p));
@@ -121,10 +120,8 @@ TEST(DoubleDouble, RelativeErrorOfASumAndADifference) {
     const Wide a = wide(integers), b = wide(integers);
     const int shift = integers.shift(18);
     const DoubleDouble shifted = {std::ldexp(a.value().hi, shift), std::ldexp(a.value().lo, shift)};
-    const Int128 whole_a = integer(shifted);
-    const Int128 whole_b = integer(b.value());
-    const DoubleDouble sum = shifted + b.value();
-    const DoubleDouble difference = shifted - b.value();
+    const Int128 whole_a = integer(shifted), whole_b = integer(b.value());
+    const DoubleDouble sum = shifted + b.value(), difference = shifted - b.value();
     ASSERT_TRUE(is_normalized(sum) && is_normalized(difference));
     for (const auto& [result, exact] : {std::pair<DoubleDouble, Int128>{sum, whole_a + whole_b},
                                         {difference, whole_a - whole_b}}) {
@@ -144,8 +141,7 @@ TEST(DoubleDouble, NegationIsExactAndADifferenceOfEqualsIsZero) {
     const DoubleDouble zero = a - a;  // NOLINT(misc-redundant-expression): what is tested
     EXPECT_TRUE(integer(-a) == -integer(a));
     EXPECT_TRUE(zero.hi == 0 && zero.lo == 0);
-    const DoubleDouble same = a * DoubleDouble(1.0);
-    EXPECT_TRUE(integer(same) == integer(a));
+    EXPECT_TRUE(integer(a * DoubleDouble(1.0)) == integer(a));
   }
 }
 

@@ -26,34 +26,27 @@ TEST(Frequencies, EqualPublishedValuesBitForBit) {
                          {500000, 128, 1, 0x1.a115829457fbep-1},
                          {500000, 128, 63, 0x1.4985fec80a8cbp-19},
                          {100, 64, 31, 0x1.7a66224a8fc07p-7},
-                         {8e6, 256, 77, 0x1.2722681df896dp-14}}) {
+                         {8e6, 256, 77, 0x1.2722681df896dp-14}})
     EXPECT_EQ(inverse_frequencies(v.rope_theta, v.rotary_dim)[v.pair], v.inv_freq)
         << v.rope_theta << " " << v.rotary_dim << " " << v.pair;
-  }
 }
 
 TEST(Frequencies, PowersOfTwoAreExact) {
   const auto inv_freq = inverse_frequencies(65536, 32);
-  for (std::size_t i = 0; i < 16; ++i) {
+  for (std::size_t i = 0; i < 16; ++i)
     EXPECT_EQ(inv_freq[i], std::ldexp(1.0, -static_cast<int>(i)));
-  }
 }
 
 TEST(Frequencies, FallFromOneForEveryBase) {
-  for (const double rope_theta : {100.0, 10000.0, 500000.0, 1e7}) {
+  for (const double rope_theta : {100.0, 10000.0, 500000.0, 1e7})
     for (const std::int64_t rotary_dim : {2, 6, 64, 80, 256}) {
       const auto inv_freq = inverse_frequencies(rope_theta, rotary_dim);
       ASSERT_EQ(inv_freq.size(), static_cast<std::size_t>(rotary_dim / 2));
       EXPECT_EQ(inv_freq[0], 1);
-      for (std::size_t i = 1; i < inv_freq.size(); ++i) {
-        EXPECT_LT(inv_freq[i], inv_freq[i - 1]);
-      }
+      for (std::size_t i = 1; i < inv_freq.size(); ++i) EXPECT_LT(inv_freq[i], inv_freq[i - 1]);
       EXPECT_GT(inv_freq.back(), 1 / rope_theta);
     }
-  }
-  for (const double one : inverse_frequencies(1, 8)) {
-    EXPECT_EQ(one, 1);
-  }
+  for (const double one : inverse_frequencies(1, 8)) EXPECT_EQ(one, 1);
 }
 
 // Rounding the exponent (at most 1, so by 2^-25) adds ln(10000) 2^-25 < 5 units of 2^-24. powf and

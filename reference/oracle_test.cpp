@@ -33,9 +33,7 @@ double worst_log2_error(FrequencyTable& table, double inv_freq, const Positions&
   double worst = -std::numeric_limits<double>::infinity();
   for (const std::int64_t position : positions) {
     const double error = log2_error(inv_freq, position, table.at(position));
-    if (!(error <= allowed)) {
-      return error;
-    }
+    if (!(error <= allowed)) return error;
     worst = std::max(worst, error);
   }
   return worst;
@@ -62,9 +60,8 @@ std::vector<Sample> random_samples() {
     const std::uint64_t half = 1 + bits() % 128;
     const auto inv_freq = inverse_frequencies(base, static_cast<std::int64_t>(2 * half));
     Sample sample{inv_freq[bits() % half], {}};
-    for (int k = 0; k < 200; ++k) {
+    for (int k = 0; k < 200; ++k)
       sample.positions.push_back(static_cast<std::int32_t>(bits() >> 32));
-    }
     samples.push_back(sample);
   }
   return samples;
@@ -76,23 +73,18 @@ Positions edge_positions() {
                             65536,   131071,     1 << 20,    1 << 24,  1 << 30, 1000000,
                             1047552, 2146435072, 2147483645, 123456789};
   Positions positions;
-  for (const std::int64_t center : around) {
-    for (std::int64_t p = center - 1; p <= center + 1; ++p) {
-      positions.push_back(p);
-      positions.push_back(-p);
-    }
-  }
-  positions.push_back(std::int64_t{1} << 31);
-  positions.push_back(-(std::int64_t{1} << 31));
+  for (const std::int64_t center : around)
+    for (const std::int64_t p : {center - 1, center, center + 1})
+      positions.insert(positions.end(), {p, -p});
+  positions.insert(positions.end(), {std::int64_t{1} << 31, -(std::int64_t{1} << 31)});
   return positions;
 }
 
 /// The positions that consist of one row of `level` alone.
 Positions row_positions(FrequencyTable& table, int level) {
   Positions positions;
-  for (std::size_t k = 0; k < table.rows(level).size(); ++k) {
+  for (std::size_t k = 0; k < table.rows(level).size(); ++k)
     positions.push_back(static_cast<std::int64_t>(k) << (10 * level));
-  }
   return positions;
 }
 
@@ -103,40 +95,34 @@ void flip_bit(double& x, int exponent) {
   x = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) ^ (std::uint64_t{1} << bit));
 }
 
-// Computed with mpmath at 500 bits: e^(i position inv_freq) as two double-doubles.
+// e^(i position inv_freq) as two double-doubles.
 struct Published {
   double inv_freq;
   std::int64_t position;
-  Rotation value;
+  double re_hi, re_lo, im_hi, im_lo;
+  Rotation value() const { return {{re_hi, re_lo}, {im_hi, im_lo}}; }
 };
-const Published published[] = {
-    {1.0,
-     1,
-     {{0x1.14a280fb5068cp-1, -0x1.b71edcc9344bcp-55},
-      {0x1.aed548f090ceep-1, 0x1.06374f484e288p-59}}},
-    {0x1.bb5fad00ab22cp-1,  // 10000^(-1/64)
-     2147483647,
-     {{-0x1.f6861f52be1f2p-1, -0x1.65ea1fa0a6933p-57},
-      {-0x1.8832bd6c8e618p-3, -0x1.ef8f224d7c129p-58}}},
-    {two_pi,
-     -2147483648,
-     {{0x1.ffffffffffb22p-1, 0x1.8bd3ad19b30f5p-58},
-      {0x1.1a62633145b22p-21, -0x1.7518ca4b41434p-76}}},
-    {0.01,
-     1000000,
-     {{-0x1.e780e88ec41ccp-1, -0x1.52752f662132cp-55},
-      {-0x1.38f2fa75da07bp-2, -0x1.7c19ff48fc64bp-56}}},
-};
+constexpr double root = 0x1.bb5fad00ab22cp-1;  // 10000^(-1/64)
+
+// Computed with mpmath at 500 bits.
+const Published published[] = {{1.0, 1, 0x1.14a280fb5068cp-1, -0x1.b71edcc9344bcp-55,
+                                0x1.aed548f090ceep-1, 0x1.06374f484e288p-59},
+                               {root, 2147483647, -0x1.f6861f52be1f2p-1, -0x1.65ea1fa0a6933p-57,
+                                -0x1.8832bd6c8e618p-3, -0x1.ef8f224d7c129p-58},
+                               {two_pi, -2147483648, 0x1.ffffffffffb22p-1, 0x1.8bd3ad19b30f5p-58,
+                                0x1.1a62633145b22p-21, -0x1.7518ca4b41434p-76},
+                               {0.01, 1000000, -0x1.e780e88ec41ccp-1, -0x1.52752f662132cp-55,
+                                -0x1.38f2fa75da07bp-2, -0x1.7c19ff48fc64bp-56}};
 
 TEST(SecondDerivation, AgreesWithPublishedValues) {
-  for (const Published& p : published) {
-    EXPECT_LE(log2_error(p.inv_freq, p.position, p.value), -106) << p.inv_freq << " " << p.position;
-  }
+  for (const Published& p : published)
+    EXPECT_LE(log2_error(p.inv_freq, p.position, p.value()), -106)
+        << p.inv_freq << " " << p.position;
 }
 
 TEST(SecondDerivation, MeasuresAKnownError) {
   for (const int exponent : {-20, -60, -95}) {
-    Rotation wrong = published[1].value;
+    Rotation wrong = published[1].value();
     wrong.re = wrong.re + DoubleDouble(std::ldexp(1.0, exponent));
     EXPECT_NEAR(log2_error(published[1].inv_freq, published[1].position, wrong), exponent, 1e-2);
   }
@@ -152,14 +138,10 @@ TEST(Oracle, TenThousandRandomPoints) {
   for (const Sample& sample : random_samples()) {
     FrequencyTable table(sample.inv_freq);
     const auto filling = std::chrono::steady_clock::now();
-    for (int level = 0; level < FrequencyTable::levels; ++level) {
-      table.rows(level);
-    }
+    for (int level = 0; level < FrequencyTable::levels; ++level) table.rows(level);
     fill_s += seconds_since(filling);
     const auto reading = std::chrono::steady_clock::now();
-    for (const std::int64_t position : sample.positions) {
-      sum += table.at(position).re.hi;
-    }
+    for (const std::int64_t position : sample.positions) sum += table.at(position).re.hi;
     value_s += seconds_since(reading);
     const double error = worst_log2_error(table, sample.inv_freq, sample.positions);
     ASSERT_LE(error, allowed) << "inv_freq " << sample.inv_freq;
@@ -186,14 +168,15 @@ TEST(Oracle, EdgePositionsAndFrequencies) {
   std::cout << "worst error 2^" << worst << " at the edges\n";
 }
 
+void expect_bits(const Rotation& r, const Rotation& wanted) {
+  EXPECT_EQ(std::tuple(r.re.hi, r.re.lo, r.im.hi, r.im.lo),
+            std::tuple(wanted.re.hi, wanted.re.lo, wanted.im.hi, wanted.im.lo));
+}
+
 TEST(Oracle, PositionZeroAndFrequencyZeroAreExactlyOne) {
   for (const auto& [inv_freq, position] :
        {std::pair<double, std::int64_t>{0.7, 0}, {0.0, 1234567}}) {
-    const Rotation r = FrequencyTable(inv_freq).at(position);
-    EXPECT_EQ(r.re.hi, 1);
-    EXPECT_EQ(r.re.lo, 0);
-    EXPECT_EQ(r.im.hi, 0);
-    EXPECT_EQ(r.im.lo, 0);
+    expect_bits(FrequencyTable(inv_freq).at(position), {1.0, 0.0});
   }
 }
 
@@ -201,9 +184,8 @@ TEST(Oracle, RefusesPositionsOutsideItsRange) {
   FrequencyTable table(1.0);
   const std::int64_t end = std::int64_t{1} << 31;
   for (const std::int64_t position : {end + 1, -end - 1, std::numeric_limits<std::int64_t>::min(),
-                                      std::numeric_limits<std::int64_t>::max()}) {
+                                      std::numeric_limits<std::int64_t>::max()})
     EXPECT_THROW(table.at(position), std::out_of_range) << position;
-  }
   EXPECT_NO_THROW(table.at(end));
   EXPECT_NO_THROW(table.at(-end));
 }
@@ -211,50 +193,33 @@ TEST(Oracle, RefusesPositionsOutsideItsRange) {
 // Composed from the rounded rows with every operation rounded as written, in exact rational
 // arithmetic outside this project. So machines with and without the FMA instruction must agree.
 TEST(Oracle, BitsOfAComposedValueArePinned) {
-  const Published pinned[] = {
-      {0x1.bb5fad00ab22cp-1,
-       2147483647,
-       {{-0x1.f6861f52be1f2p-1, -0x1.65ea1fa0a6931p-57},
-        {-0x1.8832bd6c8e618p-3, -0x1.ef8f224d7c12cp-58}}},
-      {1.0,
-       -123456789,
-       {{0x1.1f4077c91589fp-3, -0x1.b5fe0bb6c54ccp-58},
-        {-0x1.faf0521c8dc5cp-1, 0x1.4b538c254242ep-57}}},
-      {0.01,
-       1000003,
-       {{-0x1.e2973532d2585p-1, -0x1.36a5a99566ed8p-55},
-        {-0x1.560ddc550680ap-2, -0x1.902e14768bc20p-57}}},
-  };
+  const Published pinned[] = {{root, 2147483647, -0x1.f6861f52be1f2p-1, -0x1.65ea1fa0a6931p-57,
+                               -0x1.8832bd6c8e618p-3, -0x1.ef8f224d7c12cp-58},
+                              {1.0, -123456789, 0x1.1f4077c91589fp-3, -0x1.b5fe0bb6c54ccp-58,
+                               -0x1.faf0521c8dc5cp-1, 0x1.4b538c254242ep-57},
+                              {0.01, 1000003, -0x1.e2973532d2585p-1, -0x1.36a5a99566ed8p-55,
+                               -0x1.560ddc550680ap-2, -0x1.902e14768bc20p-57}};
   for (const Published& p : pinned) {
-    const Rotation r = FrequencyTable(p.inv_freq).at(p.position);
-    EXPECT_EQ(r.re.hi, p.value.re.hi) << p.position;
-    EXPECT_EQ(r.re.lo, p.value.re.lo) << p.position;
-    EXPECT_EQ(r.im.hi, p.value.im.hi) << p.position;
-    EXPECT_EQ(r.im.lo, p.value.im.lo) << p.position;
+    SCOPED_TRACE(p.position);
+    expect_bits(FrequencyTable(p.inv_freq).at(p.position), p.value());
   }
 }
 
 // Checks every row of every level once, as a value of its own; then plants one wrong bit in each
 // level.
 TEST(Oracle, APlantedBitIsFoundInEveryLevel) {
-  const double inv_freq = 0x1.bb5fad00ab22cp-1;
   for (int level = 0; level < FrequencyTable::levels; ++level) {
-    FrequencyTable table(inv_freq);
+    FrequencyTable table(root);
     const Positions positions = row_positions(table, level);
-    EXPECT_LE(worst_log2_error(table, inv_freq, positions), allowed) << "clean level " << level;
-    const std::size_t row = 150 + 7 * static_cast<std::size_t>(level);
-    const Rotation clean = table.rows(level)[row];
-
-    flip_bit(table.rows(level)[row].re.hi, -45);
-    EXPECT_NEAR(worst_log2_error(table, inv_freq, positions), -45, 1e-3) << "level " << level;
-    table.rows(level)[row] = clean;
-
-    flip_bit(table.rows(level)[row].im.lo, -90);
-    EXPECT_NEAR(worst_log2_error(table, inv_freq, positions), -90, 1e-3) << "level " << level;
-    table.rows(level)[row] = clean;
-
-    flip_bit(table.rows(level)[row].re.lo, -98);
-    EXPECT_NEAR(worst_log2_error(table, inv_freq, positions), -98, 1e-2) << "level " << level;
+    EXPECT_LE(worst_log2_error(table, root, positions), allowed) << "clean level " << level;
+    Rotation& row = table.rows(level)[150 + 7 * static_cast<std::size_t>(level)];
+    const Rotation clean = row;
+    for (const auto& [number, exponent, room] :
+         {std::tuple(&row.re.hi, -45, 1e-3), {&row.im.lo, -90, 1e-3}, {&row.re.lo, -98, 1e-2}}) {
+      flip_bit(*number, exponent);
+      EXPECT_NEAR(worst_log2_error(table, root, positions), exponent, room) << "level " << level;
+      row = clean;
+    }
   }
 }
 
@@ -266,9 +231,8 @@ TEST(Oracle, RotationsHaveMagnitudeOneAndCompose) {
     for (int k = 0; k < 1000; ++k) {
       const std::int64_t a = static_cast<std::int32_t>(bits() >> 32) / 2;
       const std::int64_t b = static_cast<std::int32_t>(bits() >> 32) / 2;
-      const Rotation r_a = oracle.at(inv_freq, a);
-      const Rotation r_b = oracle.at(inv_freq, b);
-      const Rotation r_sum = oracle.at(inv_freq, a + b);
+      const Rotation r_a = oracle.at(inv_freq, a), r_b = oracle.at(inv_freq, b),
+                     r_sum = oracle.at(inv_freq, a + b);
       const DoubleDouble norm = r_a.re * r_a.re + r_a.im * r_a.im - DoubleDouble(1.0);
       const Rotation product = rotate(r_a, r_b);
       const double error = std::hypot(static_cast<double>(product.re - r_sum.re),

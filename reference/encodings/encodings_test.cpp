@@ -111,33 +111,26 @@ TEST(Laws, AreThoseOfThePapersAndAPlantedCellIsFound) {
   EXPECT_EQ(differences(planted), std::vector<std::string>{"rope 4"});
 }
 
-Vector other_way(const Learned& l, const Vector& x, std::int64_t n, std::int64_t) {
-  return turned(l.times("W_k", x), -n);
-}
-Vector scaled_like_the_query(const Learned& l, const Vector& x, std::int64_t n, std::int64_t) {
-  return named("xpos").query(l, x, n);
-}
-Vector keeps_the_place(const Learned& l, const Vector& x, std::int64_t n, std::int64_t m) {
-  return named("rope").key(l, x, n - m, 0);
-}
-Real of_either_side(const Learned& l, const Vector& q, const Vector& k, std::int64_t m,
-                    std::int64_t n) {
-  return product_score(l, q, k, m, n) - Real(std::abs(m - n)) / 2;
-}
-Real without_root(const Learned&, const Vector& q, const Vector& k, std::int64_t, std::int64_t) {
-  return dot(q, k);
-}
-
 TEST(Laws, FindPlantedEncodings) {
   Encoding turns_keys_back = named("rope"), scales_both = named("xpos"), bends = named("alibi"),
            takes_m = named("rope"), unscaled = named("rope");
-  turns_keys_back.key = other_way;
-  scales_both.key = scaled_like_the_query;
-  bends.score = of_either_side;
+  turns_keys_back.key = [](const Learned& l, const Vector& x, auto n, auto) {
+    return turned(l.times("W_k", x), -n);
+  };
+  scales_both.key = [](const Learned& l, const Vector& x, auto n, auto) {
+    return named("xpos").query(l, x, n);
+  };
+  bends.score = [](const Learned& l, const Vector& q, const Vector& k, auto m, auto n) {
+    return Real(product_score(l, q, k, m, n) - Real(std::abs(m - n)) / 2);
+  };
   bends.causal = false;
   takes_m.query = query_without_position;
-  takes_m.key = keeps_the_place;  // the same scores
-  unscaled.score = without_root;
+  takes_m.key = [](const Learned& l, const Vector& x, auto n, auto m) {  // the same scores
+    return named("rope").key(l, x, n - m, 0);
+  };
+  unscaled.score = [](const Learned&, const Vector& q, const Vector& k, auto, auto) {
+    return dot(q, k);
+  };
   EXPECT_EQ(letter(turns_keys_back, 0), 'n');
   EXPECT_EQ(letter(scales_both, 0), 'n');
   EXPECT_EQ(letter(bends, 5), 'n');

@@ -28,12 +28,10 @@ StretchedPairs derived(const GivenToRule& given, std::string_view error) {
 }
 
 GivenToRule given_to_llama(double factor, double low, double high) {
-  return {5e5,
-          128,
-          {{"scaling_factor", {factor}},
-           {"low_freq_factor", {low}},
-           {"high_freq_factor", {high}},
-           {"original_positions", {8192}}}};
+  GivenToRule given{5e5, 128, {{"scaling_factor", {factor}}, {"original_positions", {8192}}}};
+  given.lists["low_freq_factor"] = {low};
+  given.lists["high_freq_factor"] = {high};
+  return given;
 }
 
 TEST(Llama3Rule, EqualsASecondDerivationToTheLastBit) {

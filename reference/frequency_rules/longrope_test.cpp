@@ -51,13 +51,14 @@ TEST(LongropeRule, EqualsASecondDerivationToTheLastBit) {
 /// Phi-3-vision-128k-instruct, with its factors as f32, as the code rounds them. The context picks
 /// the list.
 GivenToRule phi3(double context) {
-  std::vector<double> short_factors, long_factors;
+  GivenToRule given{
+      1e4, 96, {{"original_positions", {4096}}, {"context", {context}}, {"scaling_factor", {32}}}};
   for (const float factor :
        {1.05F, 1.05F, 1.05F, 1.1F, 1.1F, 1.1F,  1.25F, 1.25F, 1.4F,  1.45F, 1.55F, 1.85F,
         1.9F,  2.0F,  2.0F,  2.0F, 2.0F, 2.0F,  2.0F,  2.0F,  2.0F,  2.0F,  2.0F,  2.0F,
         2.0F,  2.0F,  2.0F,  2.0F, 2.0F, 2.0F,  2.0F,  2.0F,  2.1F,  2.1F,  2.2F,  2.35F,
         2.35F, 2.35F, 2.35F, 2.4F, 2.4F, 2.65F, 2.7F,  2.9F,  2.95F, 3.05F, 3.05F, 3.05F})
-    short_factors.push_back(static_cast<double>(factor));
+    given.lists["short_factor"].push_back(static_cast<double>(factor));
   for (const float factor :
        {1.03F,      1.05F,      1.05F,      1.0799999F, 1.2299999F, 1.2299999F,  1.3F,
         1.4499999F, 1.5999999F, 1.6499999F, 1.8999999F, 2.86F,      3.6899998F,  5.4199996F,
@@ -66,14 +67,8 @@ GivenToRule phi3(double context) {
         39.950005F, 53.840004F, 56.200005F, 57.950005F, 59.290005F, 59.770004F,  59.920006F,
         61.190006F, 61.960007F, 62.500008F, 63.370007F, 63.480007F, 63.480007F,  63.660007F,
         63.850006F, 64.08001F,  64.76001F,  64.80001F,  64.81001F,  64.81001F})
-    long_factors.push_back(static_cast<double>(factor));
-  return {1e4,
-          96,
-          {{"short_factor", short_factors},
-           {"long_factor", long_factors},
-           {"original_positions", {4096}},
-           {"context", {context}},
-           {"scaling_factor", {32}}}};
+    given.lists["long_factor"].push_back(static_cast<double>(factor));
+  return given;
 }
 
 // The f32 values are of transformers 5.23.0, _compute_longrope_parameters. powf is off by 2 u, the

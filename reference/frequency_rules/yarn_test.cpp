@@ -100,20 +100,15 @@ TEST(YarnRule, EqualsASecondDerivationToTheLastBit) {
 // the ramp kept is off by u / 2 too, which is more of a frequency that keeps little; the largest
 // distance at any pair of these models is 2.3 u. Their betas are 32 and 1.
 TEST(YarnRule, HasThePublishedFrequencies) {
-  const GivenToRule qwen = {1e6,  // Qwen2.5 with the factor 4 of its README
-                            128,
-                            {{"scaling_factor", {4}}, {"original_positions", {32768}}}};
+  // Qwen2.5 with the factor 4 of its README.
+  const GivenToRule qwen = {1e6, 128, {{"scaling_factor", {4}}, {"original_positions", {32768}}}};
   EXPECT_LT(distance_in_u("yarn", qwen, {0, 3, 23, 24, 32, 39, 40, 63},
                           {1.0F, 0.52329916F, 0.006978306F, 0.0053753215F, 0.00060294115F,
                            6.490394e-05F, 4.4456985e-05F, 3.1023444e-07F}),
             4);
   EXPECT_EQ(by_rule("yarn", qwen).scale, 1.138629436111989);
-  const GivenToRule deepseek_v3 = {1e4,
-                                   64,
-                                   {{"scaling_factor", {40}},
-                                    {"original_positions", {4096}},
-                                    {"mscale", {1}},
-                                    {"mscale_all_dim", {1}}}};
+  GivenToRule deepseek_v3 = {1e4, 64, {{"scaling_factor", {40}}, {"original_positions", {4096}}}};
+  deepseek_v3.lists["mscale"] = deepseek_v3.lists["mscale_all_dim"] = {1};
   EXPECT_LT(distance_in_u("yarn", deepseek_v3, {0, 10, 11, 19, 22, 23, 31},
                           {1.0F, 0.05623413F, 0.039006926F, 0.0013705135F, 0.00017782794F,
                            3.3338034e-05F, 3.3338035e-06F}),
