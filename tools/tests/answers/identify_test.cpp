@@ -1,21 +1,17 @@
-// identify: a catalogue of rotations is recognised, what capture writes is read, and bad files are
-// told.
+// identify: a catalogue of rotations is recognised, and files of answers are judged as their
+// kernels.
 #include <gtest/gtest.h>
 
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include "tools/tests/python/with_numpy.h"
 
 namespace {
 
-class Identify : public WithNumpy {
- protected:
-  static Result identify(const std::string& words) { return with_numpy("identify " + words); }
-};
+class Identify : public WithNumpy {};
 
 TEST_F(Identify, RefusesNothingRightAndSaysNothingUntrue) {
   const Result r = script("dump_catalogue.py");
@@ -25,24 +21,6 @@ TEST_F(Identify, RefusesNothingRightAndSaysNothingUntrue) {
 TEST_F(Identify, SaysNothingUntrueOfManyDumps) {
   const Result r = script("dump_catalogue.py all");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
-}
-
-TEST_F(Identify, ReadsWhatCaptureWritesAndRefusesLies) {
-  const std::string folder = fresh("dumps").string();
-  std::filesystem::create_directories(folder);
-  const Result written = script("dumps.py " + folder);
-  ASSERT_EQ(written.code, 0) << written.out << written.err;
-  for (const std::string name : {"right.safetensors", "in_place.safetensors", "other.npz"}) {
-    const Result r = identify(folder + "/" + name);
-    EXPECT_EQ(r.code, 0) << name << r.out << r.err;
-    for (const std::string words : {"half_split", "theta 10000", "positions  as given"})
-      EXPECT_TRUE(contains(r.out, words)) << name << r.out;
-  }
-  const Result other = identify(folder + "/relative.safetensors");
-  expect(other, 1, {"positions shifted by +2"});
-  EXPECT_EQ(identify(folder + "/equal.safetensors").code, 0);
-  const Result wrong = identify(folder + "/wrong.safetensors --json");
-  expect(wrong, 1, {R"("explained": false)"});
 }
 
 TEST_F(Identify, NamesRulesAxesAndWhereTwoEnginesPart) {
@@ -103,24 +81,6 @@ TEST_P(AnswerFiles, AreJudgedAsTheirKernels) {
       EXPECT_TRUE(failing(of_the_plugin).contains(property)) << kernel << property << r.out;
     EXPECT_FALSE(failing(r.out).empty()) << r.out;
   }
-}
-
-TEST_F(Identify, AnswersThatAreMissingAreTold) {
-  const std::string file = (scratch() / "q.safetensors").string();
-  ASSERT_EQ(with_numpy("vectors --shape q=4,k=2,d=32,tokens=8 --dtype bf16 -o " + file).code, 0);
-  const Result unanswered = with_numpy("verify " + file);
-  expect(unanswered, 2, {}, {"question 0 has no 0."});
-  const Result bad = with_numpy("vectors --shape q=4 -o " + file);
-  expect(bad, 2, {}, {"'d=' is missing"});
-}
-
-TEST_F(Identify, ABadFileGetsOneLine) {
-  spill(scratch() / "empty.safetensors", "");
-  spill(scratch() / "text.safetensors", std::string(200, 'x'));
-  for (const auto& [file, line] : {std::pair{"empty.safetensors", "has 0 bytes"},
-                                   {"text.safetensors", "its header"},
-                                   {"none.safetensors", "No such file"}})
-    expect_one_line(identify((scratch() / file).string()), {line});
 }
 
 }  // namespace
