@@ -12,8 +12,9 @@
 //     a * b (glob)     a line with any text in the place of *
 //
 // In a .txt file these lines are indented by two spaces, and other lines are comments. A command
-// that ends the shell with 80 skips the transcript. `transcripts_test --update` writes what came,
-// and keeps the lines with placeholders that still fit.
+// that ends the shell with 80 skips the transcript. The scripts in transcripts/tools are commands.
+// `transcripts_test --update` writes what came, and keeps the lines with placeholders that still
+// fit.
 #include <gtest/gtest.h>
 
 #include <filesystem>
