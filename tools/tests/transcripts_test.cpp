@@ -2,11 +2,11 @@
 // and the console blocks of documents that begin with a command that is there in tests. The syntax
 // is cram's (docs/decisions/0075-transcripts.md):
 //
-//     $ command        runs in a shell, with `> ` before its further lines; all commands of a file
+//     $ command        runs in bash, with `> ` before its further lines; all commands of a file
 //                      share a shell, a folder of their own, and the plugins of this build
 //     output           of standard output, line by line, then that of standard error
 //     2> output        of standard error, without lines of progress
-//     [2]              the exit code, if it is not 0
+//     [2]              the exit code, if it is not 0; in a .txt file that of all of a pipe
 //     ...              any lines of standard output; `2> ...` of standard error
 //     <n> <s> <dir>    in a line: a number, a duration, the folder of the transcript
 //     a * b (glob)     a line with any text in the place of *
@@ -203,7 +203,9 @@ int run(Transcript& t) {
   const std::string end = "printf '\\n" + salt + "%d\\n' $code";
   for (const Step& step : t.steps)
     script += "{ " + step.command + "\n}; code=$?; " + end + "; " + end + " >&2\n";
-  Result r = shell(script);
+  spill(bin / "script", script);
+  const std::string of_pipes = t.indent.empty() ? "" : " -o pipefail";
+  Result r = shell("bash" + of_pipes + " '" + (bin / "script").string() + "'");
   for (std::string* text : {&r.out, &r.err})
     for (auto at = text->find(folder); at != text->npos; at = text->find(folder, at))
       text->replace(at, folder.size(), "<dir>");
